@@ -26,8 +26,8 @@ import { refusedWrite } from "./write/refused/refused_write.ts";
 import { isAsDescribed } from "../db/tables/check_tables.ts";
 
 /**
- * Returns the problem of a database whose tables have changed since the service read them, or null
- * for every other error. Compares only the tables of the request. A hook's statement with a wrong
+ * Returns the problem if tables have changed since the service read their definitions, or null for
+ * every other error. Compares only the tables of the request. A hook's statement with a wrong
  * column name causes the same database error, but that is a fault of the service.
  */
 export async function findSchemaChange(
@@ -198,7 +198,7 @@ function withCurrentTables<Result>(
   });
 }
 
-/** Returns true if the request could be valid for newer tables, e.g. if its id is invalid. */
+/** Returns true if the rejected request could be valid for the current tables of the database. */
 function isRefusal(error: unknown, { segment }: ResourceRequest, { table }: Resource): boolean {
   if (!(error instanceof Problem)) return false;
   const { status } = error;

@@ -103,7 +103,7 @@ export function aggregateResponse(
 }
 
 interface SubscribeIntent {
-  /** The filter of the request, in addition to the scope. */
+  /** The filter of the request. The scope of the user is separate. */
   readonly filter: Filter;
   readonly aggregateQuery: LiveAggregateQuery;
 }
@@ -113,7 +113,7 @@ interface SubscribePlan extends SubscribeIntent {
   readonly scope: Filter;
 }
 
-/** `GET /aggregate/subscribe`: sends the result of an aggregate, and each new result. */
+/** `GET /aggregate/subscribe`: sends an aggregate's result, and sends it again when it changes. */
 export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, StreamBody> = {
   name: "subscribe-aggregate",
   access: "subscribe",

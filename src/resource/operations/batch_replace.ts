@@ -104,7 +104,7 @@ async function lockItems(
       );
     }
     requirePrecondition(item.precondition, current, resource);
-    // Rejects invalid values before any hook runs. Invalid stored values can be sent back.
+    // Rejects invalid values before any hook runs, unless the stored row contains them already.
     resolveUnchanged(current, item.values, resource);
     return { ...item, current };
   });

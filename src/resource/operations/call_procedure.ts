@@ -140,9 +140,9 @@ function writeReply(unwritten: DataReply, subject: string, limit: number): Reply
   } catch (cause) {
     throw new Error(refusal, { cause });
   }
-  // `JSON.stringify` silently omits functions and symbols.
+  // `JSON.stringify` omits a function or a symbol, so the body `{}` has lost its `data`.
   if (reply.body === "{}") throw new Error(refusal);
-  // The earlier size check counted characters, not bytes, in member names and `toJSON` results.
+  // Counts bytes: the earlier check counted characters in member names and `toJSON` results.
   if (typeof reply.body === "string" && !textFits(reply.body, limit)) {
     throw responseTooLarge(limit, procedureOutput);
   }

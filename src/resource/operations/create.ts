@@ -29,7 +29,7 @@ import { itemPath, mapItems, parseItems, wholeBody } from "../write/values/batch
 
 interface CreateIntent {
   readonly body: NestedRows;
-  /** The optimistic ids of the rows of the body. */
+  /** For each row of the body, the id that the client has chosen for the row's event, or null. */
   readonly ids: readonly (string | null)[];
 }
 
@@ -94,7 +94,7 @@ async function createRow(
       isAutocommit: idsOf === null && isAutocommit(write, "onAfterCreate"),
     });
   } catch (error) {
-    // A deferred constraint can fail at the commit.
+    // A deferred constraint can reject the values at the commit.
     throw toFailedWrite(error, resource, () => [{ ...wholeBody, values }]);
   }
 }

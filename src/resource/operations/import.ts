@@ -63,7 +63,7 @@ function readingOf({ query, header }: ResourceRequest, format: Format): ImportRe
   return checkImportOptions({ ...texts, format, ignoreExtra, encoding });
 }
 
-/** Returns the charset of a media type, except UTF-8, which many clients send for every file. */
+/** Returns a media type's charset. Undefined for UTF-8, which many clients send for every file. */
 function charsetIn(mediaType: string): string | undefined {
   const [, charset] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(mediaType) ?? [];
   return charset !== undefined && /^utf-?8$/i.test(charset) ? undefined : charset;
@@ -111,7 +111,7 @@ function recordsOf(
   const { parts, maxPartBytes: maxRecordBytes } = bodyParts(resource.imports.maxBytes);
   const options = { maxRecordBytes, reading };
   if (format === "csv") return csvRecords(parts, resource, options);
-  // Exports with safe numbers have `numbers=safe` in this header, and can be imported unchanged.
+  // Exports with safe numbers have `numbers=safe` in their content type. Imports accept the same.
   const isSafe = safeNumbers || asksForSafeNumbers(header("content-type") ?? "");
   return ndjsonRecords(parts, resource, { ...options, safeNumbers: isSafe });
 }

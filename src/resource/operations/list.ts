@@ -75,7 +75,7 @@ interface ListOutcome {
   readonly included: readonly Included[];
   readonly bytes: ResponseByteBudget;
   readonly cut: CutColumns | null;
-  /** The position after the page, for an order whose values can vary; null for other orders. */
+  /** The position after the page if sort values can differ between statements; else null. */
   readonly counted: CountedPosition | null;
 }
 

@@ -158,8 +158,8 @@ function parseOffset(query: Query, limit: number): number {
 type Highlights = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
 /**
- * Highlights the matches of a search in the rows that were just read, never in strings of the
- * index. Only searched fields are highlighted, and all of these are readable.
+ * Highlights the matches of a search in the rows that were just read, because the strings in
+ * the index can be older. Only searched fields are highlighted, and all of these are readable.
  */
 async function highlightRows(
   rows: readonly Row[],

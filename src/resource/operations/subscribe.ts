@@ -18,7 +18,7 @@ import {
 import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {
-  /** The filter of the request, in addition to the scope. */
+  /** The filter of the request. The scope of the user is separate. */
   readonly filter: Filter;
   readonly view: View;
   readonly resumeFrom: string | null;
@@ -31,7 +31,7 @@ interface SubscribePlan extends Omit<SubscribeIntent, "view"> {
   readonly view: LiveView;
 }
 
-/** `GET /subscribe`: sends the matching rows, and then every change of these rows. */
+/** `GET /subscribe`: sends the matching rows, and then new, changed and removed rows. */
 export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = {
   name: "subscribe",
   access: "subscribe",

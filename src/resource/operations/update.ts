@@ -93,7 +93,7 @@ export const update: Operation<UpdateIntent, UpdatePlan, UpdatedRows> = {
 };
 
 /**
- * Parses a PATCH or PUT. `complete` returns the new values of the row from the values of the body.
+ * Parses a PATCH or PUT. `complete` converts the values of the body to values of the row.
  * If a nested row determines a foreign key, the foreign key's value is a placeholder.
  */
 export function parseUpdate(
@@ -128,8 +128,8 @@ async function updateOne(
   try {
     return await updateWith(values, plan, call, false);
   } catch (error) {
-    // An engine that does not name the violated foreign key also checks foreign keys that are set
-    // to their stored values. The second attempt therefore sets only the values that change.
+    // SQLite does not name the violated foreign key, and also checks foreign keys that are set to
+    // their stored values. The second attempt therefore sets only the values that change.
     const isRefused = error instanceof DatabaseError && error.constraint === null &&
       (error.kind === "foreign-key" || error.kind === "broken-table");
     if (!isRefused) throw error;
@@ -163,7 +163,7 @@ async function updateWith(
         call.resource.etag === null && isAutocommit(write, "onAfterUpdate"),
     });
   } catch (error) {
-    // A deferred constraint can fail at the commit.
+    // A deferred constraint can reject the values at the commit.
     throw toFailedWrite(
       error,
       call.resource,
@@ -239,11 +239,11 @@ function versionStep(
   const { checksTypes } = driver.dialect;
   if (precondition !== null) {
     const from = expectedVersion(precondition, { etag });
-    // The database adds 1 to the stored version: a wrong `If-Match` plus 1 could be out of range.
+    // The database adds 1 to the stored version, because `If-Match` plus 1 can be out of range.
     const next = checksTypes ? incrementedValue : nextVersion(integerVersionOf(precondition, etag));
     return from === null || next === null ? null : { from, next };
   }
-  // An engine without strict column types does not check that the version is a number.
+  // If the engine checks no types, the stored version may be a string. The row is then read first.
   return field.kind === "integer" && checksTypes && set.size > 0
     ? { from: comparison(lessOrEqualOperator, field, [maxVersion]), next: incrementedValue }
     : null;

@@ -25,7 +25,7 @@ const groupLimits: PageLimits = { defaultLimit: 1_000, maxLimit: 1_000 };
 
 /**
  * Parses the query parameters of an aggregate, except for its filter. Unknown fields, hidden fields
- * and fields of unsuitable kinds cause identical 400 responses, to reveal no hidden field.
+ * and fields of unsuitable kinds cause identical 400 responses, which reveal no hidden field.
  */
 export function parseAggregateQuery(
   query: Query,
@@ -35,7 +35,7 @@ export function parseAggregateQuery(
   const metrics = parseMetrics(query, groups);
   const mayUse = (column: ColumnInfo) =>
     metricOf(column, groups) !== undefined || keys.some(({ as }) => as === column);
-  // Groups are sorted by the group keys last, as rows are sorted by the primary key last.
+  // The group keys take the place of the primary key: they are the last sort keys of groups.
   const table = { ...groups.table, primaryKey: keys.map(({ as }) => as) };
   const syntax = filters.parse(query.get("having") ?? "");
   // The SQL of custom operators is defined for columns and does not apply to groups.

@@ -112,7 +112,7 @@ export function planPreview(
   const cut = columns.filter(isCut);
   const whole = order.map(({ column }) => column).filter((column) => cut.includes(column));
   if (hasFindingKey(table) && !isCounted(order)) return { length, cut: new Set(cut), whole };
-  // Without a key, no second read can find the whole values of the last row.
+  // The last row cannot be read again by its key, so its sort values are never truncated.
   return { length, cut: new Set(cut.filter((column) => !whole.includes(column))), whole: [] };
 }
 

@@ -185,7 +185,7 @@ interface ListGrants extends Pick<AdditionalGrants, "related"> {
 
 export interface ListReadPlan {
   readonly read: ReadPlan;
-  /** The row after which the list continues, or null if no row must be read for the position. */
+  /** The row after which the list continues, or null if the position is known. */
   readonly from: ContinuedRow | null;
   /**
    * The number of rows before the page, for an order whose values can vary between statements; null

@@ -72,7 +72,7 @@ export function requireSubscribableIncludes(includes: readonly Include[]): void 
   );
 }
 
-/** The maximum number of rows that one row of a stream can include. It allows two nested lists. */
+/** The maximum number of rows that one row of a stream can include. Enough for two nested lists. */
 export const maxIncludedPerRow = 10 * maxIncludedRows;
 
 function maxRowsUnder(includes: readonly Include[]): number {

@@ -220,9 +220,8 @@ function targetOf(relation: Relation, resource: Resource): Resource {
 
 /**
  * Resolves a filter that code has built for a user. The user must have the right to filter by its
- * fields, as in a filter string. Returns null for a blank filter template. If the user lacks the
- * right, throws the same 400 as for a filter string. Throws a plain Error for a column of another
- * table, or for a value that is not a filter.
+ * fields. If not, throws the same 400 as for a filter string. Returns null for a blank filter
+ * template. Throws a plain Error for a column of another table, or for a value that is no filter.
  */
 function resolveCodeFilter(
   given: Rule,

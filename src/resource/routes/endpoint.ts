@@ -35,7 +35,7 @@ export interface Endpoint {
   protection(resource: Resource): OperationProtection | undefined;
   /** The capabilities, all of which must be enabled. Empty if the endpoint always exists. */
   readonly capabilities: readonly (keyof ResolvedCapabilities)[];
-  /** Throws a 401 or 403 if the caller can be rejected without knowing the body or a scope. */
+  /** Throws a 401 or 403 that depends on the caller alone, not on the body or on a scope. */
   requireAccess(user: User | null, resource: Resource): void;
   /** Throws if the user is not allowed to do what `request` asks for. Has no other effect. */
   authorize(request: () => ResourceRequest, user: User | null, resource: Resource): Promise<void>;

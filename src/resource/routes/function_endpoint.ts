@@ -63,7 +63,7 @@ export async function callFunction(
       const why = "it changes the database, although it is not declared as volatile";
       throw new Problem("forbidden", `Cannot call ${called.name}: ${why}`, { cause });
     }
-    // The code for lists reads the rows. Its problem would say "Cannot read", not "Cannot call".
+    // The rows are read as a list, whose problem would say "Cannot read", not "Cannot call".
     const isOfCall = cause instanceof DatabaseError && failuresOfCalls.has(cause.kind);
     if (isOfCall) await refuseArgument(values, narrowForCaller(user, host));
     throw databaseProblem(isOfCall ? cause : error, `call ${called.name}`);
@@ -108,8 +108,8 @@ async function runInTransaction(
 }
 
 /**
- * Returns the only function that takes arguments with the names in the request, or else the only
- * function that takes the body as its argument. Throws a 422 that lists the functions.
+ * Returns the overload with the argument names of the request, or else the overload that takes the
+ * body as its argument. If there is none, or several, throws a 422 that lists the overloads.
  */
 function chosenFunction(
   first: DatabaseFunction,
@@ -218,7 +218,7 @@ function listQueryOf(
   const names = body === undefined ? args.map(({ column }) => column.name) : [];
   const known = [...names, ...hasRows ? rowParameters : []];
   const refused = (reason: string) => invalidParameter(`Cannot ${reason}`);
-  // A call by code can be part of another request.
+  // If code makes the call while it handles a request, `raw` is that request, not the call.
   const isCode = raw === null || code !== null;
   for (const name of isCode ? query.keys() : new URL(raw.url).searchParams.keys()) {
     if (!known.includes(name)) {
@@ -238,7 +238,7 @@ function listQueryOf(
   return codeFilter === undefined ? ofRows : Object.assign(ofRows, { codeFilter });
 }
 
-/** Returns the resource of the returned table, or a new one, with the call as its table. */
+/** Returns the returned table's resource, or a new resource. In both, the call is the table. */
 function resourceOfResult(
   called: DatabaseFunction,
   values: FunctionArguments,

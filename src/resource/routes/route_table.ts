@@ -39,7 +39,7 @@ export function createRouteTable(resources: readonly Resource[]) {
   }
   const find = createPathIndex([...paths.values()]);
   return {
-    /** All routes, in the order of registration. Routes of longer resource paths come first. */
+    /** All routes. Resources whose paths have more segments come first. */
     routes,
     /** Returns the routes at a raw path, by method; null if there are none. */
     at: (path: string) => find(withoutSlash(path)),

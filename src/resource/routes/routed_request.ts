@@ -117,7 +117,7 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
 
   /**
    * Returns the bytes of the body, or no bytes if the operation takes no body. Reads the body only
-   * once. Fails with a status from 408 to 415.
+   * once. Throws a 400, 408, 413 or 415.
    */
   body(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#reading === null) {

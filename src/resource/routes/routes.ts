@@ -154,7 +154,7 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
       try {
         endpoint = chosen(request(), resource);
       } catch (error) {
-        // The first request failed with this problem, too, so its stored response contains no row.
+        // The request that stored the response had this problem, too: the response contains no row.
         if (!(error instanceof Problem)) throw error;
       }
       await endpoint.authorize(request, user, resource);

@@ -84,7 +84,7 @@ function escapedField(value: unknown): string {
 
 /**
  * The characters that OWASP lists, and their full-width forms, which some spreadsheets evaluate.
- * JSON begins with one of them only for a negative number, because its strings are quoted.
+ * JSON needs no escape: only negative numbers begin with such a character.
  */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
 
@@ -93,7 +93,7 @@ function jsonField(value: unknown): string {
   return value === null ? "" : textField(writeJson(value));
 }
 
-/** Writes an object as JSON: a list or an object of a computed field, or a `Date`. */
+/** Writes a list or an object of a computed field as JSON, and a `Date` as a string. */
 function objectField(value: unknown): string {
   // `JSON.stringify` returns undefined for a function.
   const json: string | undefined = writeJson(value);

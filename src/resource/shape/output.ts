@@ -46,7 +46,7 @@ export interface Include {
 export interface Included {
   readonly relation: Relation;
   readonly view: View;
-  /** The related rows. A row that is nested in several groups occurs once for each group. */
+  /** The related rows. A row occurs once for each group (see `places`) that contains it. */
   readonly rows: readonly Row[];
   readonly read: readonly ColumnInfo[];
   /** For each row, the index of its group. Parents with equal keys share a group of nested rows. */
@@ -58,7 +58,7 @@ export interface Included {
   readonly placeOf: readonly (number | null)[];
   /** The rows that are nested in `rows`. */
   readonly included: readonly Included[];
-  /** The metrics of the rows, and their values for each of `places`, if there are no `rows`. */
+  /** The metrics that replace the rows, and their values for each of `places`; else null. */
   readonly aggregated: {
     readonly metrics: readonly Metric[];
     readonly groups: readonly AggregateGroup[];
@@ -134,7 +134,7 @@ function isShownAsRead(
   return read === visible || read.every((column, index) => column === visible[index]);
 }
 
-/** Adds the related rows, which are already masked, to their parents. */
+/** Masks the related rows, and adds them to their parents. */
 function presentIncluded(one: Included, around: readonly Record<string, unknown>[]): void {
   const { relation: { name, toMany }, view, rows, read, places, placeOf, included } = one;
   if (one.aggregated !== null) return presentAggregated(one, one.aggregated, around);
@@ -216,7 +216,7 @@ export interface RelationFilter {
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 
-/** The optional members of the JSON response to a write of one row, in addition to the row. */
+/** The optional parts of the response to a write of one row, in addition to the row. */
 interface RowReplyOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly included?: readonly Included[];

@@ -30,8 +30,8 @@ export interface Selection {
 
 /**
  * Parses the query parameter `select=a,b.c` and returns the readable columns that it names, in the
- * table's order. A name that is no field of the resource is a 400, unless `strictQuery` is false.
- * Hidden names look like unknown names. A field that only other users can read is ignored.
+ * table's order. An unknown name is a 400, unless `strictQuery` is false. A field that no user can
+ * read counts as unknown. A field that other users can read, but not this user, is ignored.
  */
 export function parseSelect(text: string, resource: Selectable, include: Included): Selection {
   const { fields: { selectable }, strictQuery, withheld } = resource;
@@ -87,7 +87,7 @@ function adviceFor(
   if (name === "*") return "omit select to get every field";
   if (relations.includes(name)) return `this is a relation: write include=${quoteName(name)}`;
   if (name.endsWith("()")) return "aggregates are at /aggregate: write for example ?sum=amount";
-  // In other services, `author(name)` or `author.name` selects fields of related rows.
+  // Users of other services write `author(name)` or `author.name`. The advice is `include`.
   const [, nested] = /^(?:\.{3}|[^(.]*:)?([^(.:!]+)[(.!]/.exec(name) ?? [];
   if (nested !== undefined) {
     const relation = nearestField(nested, relations) ?? "relation";

@@ -27,7 +27,6 @@ import { type Clock, createYieldTurn } from "../../runtime/runtime.ts";
 /** Rows to write, by {@link keyId}. */
 export type RowsByKey = ReadonlyMap<string, Row>;
 
-/** The rows to read before a write, and the columns to read. */
 interface KeyedRows {
   readonly keys: readonly Key[];
   /** The unique key that identifies the rows. Default: the primary key. */
@@ -115,7 +114,7 @@ export async function readAgain(
   return rows.map((row, index) => found.get(keyId(keys[index] ?? [], table)) ?? row);
 }
 
-/** Returns the option to lock rows before a delete. To lock rows, a role needs the UPDATE right. */
+/** Returns no lock if a user's role deletes rows, because a lock would need the UPDATE right. */
 export function deletionLock({ identityOf, softDelete }: Resource): { readonly lock?: true } {
   return identityOf !== null && softDelete === null ? {} : { lock: true };
 }
@@ -137,7 +136,7 @@ export async function readMatching(
   return rows;
 }
 
-/** Returns how many keys fit into half of a statement's parameters. Other values need the rest. */
+/** Returns how many keys fit into half of a statement's parameters. Other values use the rest. */
 export function keysPerStatement({ table, driver }: Resource, by: KeyColumns = table): number {
   return Math.max(1, Math.floor(driver.dialect.maxValues / 2 / by.primaryKey.length));
 }

@@ -48,7 +48,7 @@ export async function writeRecordingId(
   return { row: written, optimisticId: recorded.size === 0 ? null : optimisticId };
 }
 
-/** Returns the optimistic ids of items that have keys, or null if no item has an id. */
+/** Returns a function that returns the items' ids by key, or null if no item has an id. */
 export function idsOfItems(
   items: readonly { readonly key: Key; readonly optimisticId: string | null }[],
   resource: Resource,
@@ -60,7 +60,7 @@ export function idsOfItems(
   return ids.length === 0 ? null : () => new Map(ids);
 }
 
-/** Returns the optimistic ids in the order of the rows, or null if no row has an id. */
+/** Returns a function that assigns `ids` to the written rows in order, or null if all are null. */
 export function idsOfRows(
   ids: readonly (string | null)[],
   table: TableInfo,

@@ -10,12 +10,12 @@ import { atBodyPath } from "../values/batch_items.ts";
 import { invalidField, mayWrite } from "../values/parse_fields.ts";
 import type { ForeignKeySource, NestedRow } from "./nested_rows.ts";
 
-/** Returns where a related row's foreign key comes from: the `own` columns of `from`. */
+/** Returns the sources of a related row's foreign key: the `own` columns of the row `from`. */
 export function keySourcesFrom(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: other, from, source: own }));
 }
 
-/** Returns where a row's foreign key comes from: the `other` columns of the related row `from`. */
+/** Returns the sources of a row's foreign key: the `other` columns of the related row `from`. */
 export function keySourcesTo(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: own, from, source: other }));
 }
@@ -108,7 +108,7 @@ export function columnsToClear(
 export const neverNullMessage =
   "cannot be disconnected: its foreign key is never NULL. Delete it, or connect it elsewhere";
 
-/** The message if a column of a row's foreign key has another value and cannot change. */
+/** The message if a foreign key column that cannot change does not have the required value. */
 export const fixedKeyMessage = "cannot be related: a part of its foreign key cannot change";
 
 /** Converts a key's value: in existing tables, a string column can refer to a number column. */

@@ -29,7 +29,6 @@ export interface NestedPlan extends Pick<AdditionalGrants, "written" | "related"
   readonly updated: RowToUpdate | null;
 }
 
-/** The row that an update request addresses, and its new values from the body. */
 interface RowToUpdate {
   readonly target: RowTarget;
   readonly values: Assignments;
@@ -81,7 +80,7 @@ export function keyOfExistingRow({ given }: NestedRow, { table }: Resource): Key
   return table.primaryKey.map((column) => given.get(column));
 }
 
-/** Inserts rows of a link table without a resource, and therefore without scope and hooks. */
+/** Inserts rows of a link table that no resource serves. These rows have no scope and no hooks. */
 export async function insertLinks(
   rows: readonly Assignments[],
   table: TableInfo,

@@ -20,7 +20,7 @@ export interface ForeignKeySource {
   readonly column: ColumnInfo;
   readonly from: NestedRow;
   readonly source: ColumnInfo;
-  /** True if no body can change the column of the existing row, so the stored value must match. */
+  /** True if no body can change the column, so the existing row must have the value already. */
   readonly isFixed?: boolean;
 }
 
@@ -49,7 +49,7 @@ export interface RelateStep {
   readonly kind: "relate";
   readonly relation: Relation;
   readonly target: Resource;
-  /** The resource whose children or links change, or null if the link table has no resource. */
+  /** The resource of the changed children or links, or null if no resource serves the links. */
   readonly written: Resource | null;
   readonly changes: readonly RelationChange[];
 }
@@ -90,8 +90,8 @@ export function ownCount(body: NestedRows): number {
 }
 
 /**
- * Returns the writes to other resources, and the writes to this resource that need another right
- * than the top-level rows. Each write contains its number of rows, and the path of the first row.
+ * Returns the writes whose resource or access differs from that of the top-level rows, so that they
+ * need another grant. Each write contains its number of rows, and the path of the first row.
  */
 export function relatedWrites({ resource, access, steps }: NestedRows): readonly RelatedWrite[] {
   if (steps.length === 1) return noRelatedWrites;

@@ -68,7 +68,7 @@ export class WriteConnection implements Joinable<WrittenRows> {
   #note(indexer: Indexer, { keys, rows }: Written): void {
     this.#written ??= new Map();
     const before = this.#written.get(indexer);
-    // If a row is written twice, the indexer needs only its last state.
+    // A second write can change a row again, so the indexer must read the rows itself.
     if (before === undefined) this.#written.set(indexer, { keys: [...keys], rows });
     else this.#written.set(indexer, { keys: [...before.keys, ...keys], rows: null });
   }
@@ -153,7 +153,7 @@ export async function inTransaction<Outcome>(
       if (inserts === null) throw error;
       return await transact(driver, runtime, attempt(inserts));
     };
-    // If another request was changing the row, the first attempt may have found no row.
+    // Tries again if another request may have changed the row, or if generated keys were taken.
     outcome = await transact(driver, runtime, attempt("together"), lone).catch(async (error) =>
       error instanceof RowKept || await followGivenKeys(error, driver, driver)
         ? await transact(driver, runtime, attempt("together")).catch(again)

@@ -158,7 +158,7 @@ function keyName(columns: readonly ColumnInfo[]): string {
   return JSON.stringify(columns.map(({ name }) => name).toSorted());
 }
 
-/** An item of an upsert. When its row has been found, `key` is the row's primary key. */
+/** An item of an upsert. `key` equals `name`, or is the primary key if the row is found. */
 export interface UpsertItem extends KeyedItem {
   /** The values of the unique key that identify the row. */
   readonly name: Key;

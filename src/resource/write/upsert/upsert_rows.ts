@@ -35,7 +35,7 @@ export interface UpsertedRows extends WrittenRows {
 }
 
 /**
- * Runs the hooks of a plan's rows, changes existing rows and creates missing rows. Makes up to
+ * Changes the existing rows of a plan and creates the missing rows. Runs their hooks. Makes up to
  * three attempts if other requests create or delete these rows.
  */
 export async function upsertRows(

@@ -84,7 +84,7 @@ export function parseKeyedItems(
 /** The members of an item that the caller parses, because they are not fields of its row. */
 const conditions: ReadonlySet<string> = new Set(["_ifMatch"]);
 
-/** Parses a batch's filter. It is required: leaving it out must not change every row. */
+/** Parses a batch's filter. Rejects a batch without a filter, which would write every row. */
 export function parseBatchFilter(
   { body, query: { codeFilter } }: Pick<ResourceRequest, "body" | "query">,
   resource: Resource,
@@ -102,7 +102,7 @@ function parseFilterText(text: unknown, resource: Resource): Filter | null {
   return typeof text === "string" ? parseUserFilter(text, resource) : null;
 }
 
-/** Parses the values that a PATCH batch sets in all rows. The key is not allowed. */
+/** Parses the values that a PATCH batch sets in all rows. Throws a 422 for a primary key. */
 export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
   const patch = member(body, "patch");
   return atPath(patchPath, () => {

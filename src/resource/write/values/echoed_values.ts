@@ -26,7 +26,7 @@ function isShownPlainly(given: unknown, stored: unknown): boolean {
   return writeJson(given) === writeJson(stored);
 }
 
-/** Returns true if `given` is `stored` as `safeValue` shows it, and not a rounded number. */
+/** Returns true if `given` is what a response with safe numbers contains for `stored`. */
 function isShownSafely(given: unknown, stored: unknown, column: ColumnInfo): boolean {
   if (typeof given === "string") return given === safeValue(stored, column);
   if (mayBeRounded(given) && typeof stored === "bigint") return false;

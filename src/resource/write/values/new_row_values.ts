@@ -80,7 +80,6 @@ export function withDefaults(
   return complete;
 }
 
-/** Adds the defaults to `values` in place, as {@link withDefaults} does. */
 function addDefaults(
   complete: Map<ColumnInfo, unknown>,
   { table, notInsertable }: Pick<Resource, "table" | "notInsertable">,
@@ -117,7 +116,7 @@ export function parseItemOptimisticId(item: object): string | null {
   throw invalidField("must be 1 to 200 printable ASCII characters", "_optimisticId");
 }
 
-/** Returns the id if the change log can record it, or null if the resource has no streams. */
+/** Returns the id, or null if the resource has no streams that could send the id. */
 export function loggedId(id: string | null, resource: Resource): string | null {
   return id === null || resource.hub() === null ? null : id;
 }

@@ -186,7 +186,7 @@ export function toHookObject(values: ReadonlyMap<ColumnInfo, unknown>): Record<s
   return Object.fromEntries(entries.map(([column, value]) => [column.name, valueForHook(value)]));
 }
 
-/** Parses a before-hook's result, also read-only columns. Throws a 422 for an invalid value. */
+/** Parses a before-hook's result, which can set read-only columns. Throws a 422 if invalid. */
 export function parseHookValues(
   data: Readonly<Record<string, unknown>>,
   resource: Resource,

@@ -219,7 +219,7 @@ function namedTwice(bodyPath: BodyPath, earlier: BodyPath): unknown {
   return atBodyPath(invalidField(`names the same row as ${earlier.path}`), bodyPath);
 }
 
-/** Throws a 422 if the body sets the enclosing row's foreign key elsewhere, or cannot change it. */
+/** Throws a 422 if the body sets the enclosing row's foreign key twice, or is not allowed to. */
 function requireOpen(
   around: DraftRow,
   columns: readonly ColumnInfo[],

@@ -18,7 +18,7 @@ import { lockRowsOfStep, prepareRelated } from "./prepare_relation_change.ts";
 import type { RelatedRow } from "./resolve_children.ts";
 import { storedRow, type WriteState } from "../prepare_steps.ts";
 
-/** Locks and changes related rows. Throws {@link RowsChanged} if hooks ran for other rows. */
+/** Locks and changes related rows. Throws {@link RowsChanged} if hooks ran, but not for them. */
 export async function relateRows(
   step: RelateStep,
   state: WriteState,
@@ -155,7 +155,7 @@ async function insertLinkRows(
     if (link === null) await insertLinks(rows, table, call, connection);
     else await insertRows(rows, paths, nestedWriteCall(link, "create", plan, call), connection);
   } catch (error) {
-    // Another request can have linked these rows already, which is no error.
+    // Another request may have created these links. The next attempt then finds them.
     const isTaken = error instanceof DatabaseError && error.kind === "unique";
     throw isTaken && !isLast ? new RowsChanged(plan.body.access, error) : error;
   }

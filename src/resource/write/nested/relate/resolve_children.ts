@@ -180,7 +180,7 @@ function fault(message: string, bodyPath: BodyPath): unknown {
 export type RelatedRow =
   | {
     readonly kind: "update";
-    /** The row's id. Resolving the change again for unchanged rows returns the same id. */
+    /** Identifies the row. The id is the same before the transaction and in each attempt. */
     readonly id: string;
     readonly bodyPath: BodyPath;
     readonly key: Key;
