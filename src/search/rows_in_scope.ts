@@ -6,13 +6,13 @@ import { type Fragment, join, rawSql, sql, tableName, toStatement } from "../sql
 import { matchKeyColumn } from "../sql/match_names.ts";
 import type { SearchIndex } from "./search_index.ts";
 
-/** Comparisons for which a table has indexes. Each row in scope meets at least one comparison. */
+/** Comparisons with indexed columns. Every row that the user may read meets at least one. */
 export type IndexedComparisons = readonly Comparison[];
 
 /**
- * Returns lists of comparisons for which the table has indexes. Every row in scope, and possibly
- * other rows, meets at least one comparison of each list. Returns no list if indexes cannot find
- * all rows in scope.
+ * Returns lists of comparisons with indexed columns. `scope` is the filter of the rows that the
+ * user may read. Each of these rows, and possibly other rows, meets at least one comparison of each
+ * list. Returns no list if indexes cannot find all rows in scope.
  */
 export function indexedAlternatives(
   scope: Filter,
@@ -38,8 +38,8 @@ export function indexedAlternatives(
 
 /**
  * Chooses the first list whose comparisons find at most {@link fewRows} rows. Returns a SELECT of
- * the keys of these rows, as `_k0`, `_k1`, and so on, or null without such a list. A search that
- * starts with these keys examines no other rows, even if many other rows contain the words.
+ * the keys of these rows, as `_k0`, `_k1`, and so on, or null if all lists find more rows. A search
+ * that starts with these keys examines no other rows, even if many other rows contain the words.
  */
 export async function keysInSmallScope(
   choices: readonly IndexedComparisons[],

@@ -8,9 +8,9 @@ import type { IndexDescription, SearchTexts } from "./search_index.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 
 /**
- * The interface of every search engine, which finds the keys of rows by words. No response contains
- * data from an index: found rows are read from their table again, with the scope and the filter.
- * Therefore an outdated index can only cause missing results.
+ * The interface of every search engine, which finds the keys of rows by words. The service then
+ * reads the found rows from their table, with the caller's rights and the request's filter. An
+ * outdated index can miss rows or find rows by former words, but no response contains its data.
  */
 export interface SearchAdapter {
   /** The engine's name in messages: `memory`, `sqlite`, `postgres` or `opensearch`. */
@@ -45,12 +45,12 @@ export interface IndexChange {
 export interface IndexBackend {
   /**
    * Creates the index, or its missing parts. `isFilled` is true if the index already contains the
-   * table's rows, and false if it is new, had another format, or was lost with the process.
+   * table's rows, and false if it is new, had another format, or was lost when a process ended.
    */
   prepare(): Promise<{ readonly isFilled: boolean }>;
   /**
    * Rejects if the engine does not support the index, for example because of an unknown option. The
-   * app then does not start. Called once, before {@link prepare}. Absent if nothing can be wrong.
+   * app then does not start. Called once, before {@link prepare}. Absent if no check is needed.
    */
   validate?(): Promise<void>;
   /**
@@ -121,9 +121,9 @@ export type WordMatcher = (
 
 /**
  * Creates versions of index changes. Versions increase with time, and strictly within a process.
- * A version is created before the row of the change is read. After the last commit of a row, the
- * writer creates a version, so that the change with the greatest version contains the latest row.
- * Between processes, this depends on synchronized clocks. A sweep repairs errors.
+ * After a commit, the writer creates a version and only then reads the row. In the transaction of a
+ * write, the row is locked. Thus the change with the greatest version contains the latest row, if
+ * the clocks of all processes agree. A sweep, which indexes all rows again, repairs errors.
  */
 export class SearchVersions {
   readonly #clock: Clock;
@@ -139,7 +139,7 @@ export class SearchVersions {
     return this.#last;
   }
 
-  /** Makes the next versions greater than this one, which another process may have created. */
+  /** Makes the next versions greater than `version`, which another process may have created. */
   raise(version: number): void {
     this.#last = Math.max(this.#last, version);
   }

@@ -28,7 +28,7 @@ export interface IndexDescription {
 
 export interface SearchIndex extends IndexDescription {
   readonly reader: RowReader;
-  /** The key and the fields. Decoders are cached by this array, so it is always the same object. */
+  /** The columns of the key and the fields. Always the same array, by which decoders are cached. */
   readonly columns: readonly ColumnInfo[];
   /** The filter of the rows to index: all rows, of any user, that are not soft-deleted. */
   readonly undeleted: Filter;
@@ -80,7 +80,7 @@ export async function readSearchedRows(
 
 const keysPerRead = 200;
 
-/** Returns a filter for the keys: a simpler one for a single key, as in most writes. */
+/** Returns a filter for the keys. A single key, as in most writes, has a simpler filter. */
 function oneOf(keys: readonly Key[], table: TableInfo): Filter {
   const [only, another] = keys;
   return only !== undefined && another === undefined

@@ -45,11 +45,11 @@ function refused(message: string): Problem {
   return invalidParameter(`Cannot search: ${message}`);
 }
 
-/** A word at a place in a string. Words are compared in their folded form. */
+/** A word and its place in a string. Words are compared in their folded form: {@link wordsOf}. */
 export interface Word {
   readonly from: number;
   readonly to: number;
-  /** The folded words: usually one, several for some ligatures and fractions. */
+  /** The folded form: usually one word, but several words for some ligatures and fractions. */
   readonly folded: readonly string[];
 }
 
@@ -98,7 +98,7 @@ export function* locateWords(text: string): Generator<Word> {
 function foldWord(word: string): readonly string[] {
   const lower = word.toLowerCase();
   if (isAscii(lower)) return [cut(lower)];
-  // Marks that belong to one script, such as the vowels of Hindi, count as letters.
+  // Keeps marks that belong to one script, such as the vowels of Hindi: they count as letters.
   const plain = lower.normalize("NFKD").replaceAll(/[\p{M}&&\p{Script=Inherited}]+/gv, "")
     .normalize("NFC").replaceAll("ς", "σ");
   return plain.match(/[\p{L}\p{N}\p{M}]+/gu)?.map(cut) ?? [];

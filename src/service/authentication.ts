@@ -10,9 +10,9 @@ import type { RouteTable } from "../resource/routes/route_table.ts";
 export interface Authentication {
   /** Identifies the user of a request, or refuses the request. */
   readonly authenticate: Middleware;
-  /** Requests to this path are not authenticated. */
+  /** The middleware of paths whose requests are not authenticated. */
   readonly skip: MiddlewareHandler<AppEnv>;
-  /** On this path, e.g. the login, a caller with a refused credential is anonymous. */
+  /** The middleware of paths where a refused credential means an anonymous caller. */
   readonly tolerate: MiddlewareHandler<AppEnv>;
 }
 
@@ -115,7 +115,7 @@ export function mountAuthRoutes(hono: Hono<AppEnv>, path: string, routes: Router
     const mounted = hono.basePath(path);
     for (const route of routes.routes) mounted.on(route.method, route.path, route.handler);
   } else {
-    // `fetch` may accept further arguments, such as information about the connection.
+    // The cast is safe: Hono also passes further arguments of `fetch`, e.g. the connection's info.
     hono.mount(path, routes.fetch.bind(routes) as (request: Request) => Response);
   }
 }

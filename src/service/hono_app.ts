@@ -121,7 +121,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   async function withContext(request: Request, info: unknown): Promise<Response> {
     try {
       const response = await handleByHono(request, Object(info));
-      // Hono has removed the body. For a null body, the server would send `Content-Length: 0`.
+      // Hono has removed the body for HEAD. A null body would add `Content-Length: 0`.
       const isUnknownLength = request.method === "HEAD" && !bodiless.has(response.status) &&
         !response.headers.has("content-length");
       const sent = isUnknownLength ? new Response(emptyStream(), response) : response;
@@ -236,11 +236,10 @@ class ResourceHonoRouter implements HonoRouter<RegisteredHandler> {
     }
   }
 
-  /** Returns the handlers for a request, in order. */
   match(method: string, path: string): Result<RegisteredHandler> {
     const route = this.#table.at(path)?.get(method);
     const chain = route === undefined ? undefined : this.#chains.get(route);
-    // Hono would look up a method in a plain object, where e.g. `constructor` exists.
+    // An unknown method could be `constructor`, which Hono would find in a plain object.
     return chain ?? this.#others.match(this.#methods.has(method) ? method : METHOD_NAME_ALL, path);
   }
 }
@@ -260,7 +259,7 @@ export interface BodyReadingOptions {
 export interface BodyRequest {
   readonly caller: HonoCaller;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The IP address of the client; null if no listener and no trusted proxy reports it. */
+  /** The client's IP address; null if neither the listener nor a trusted proxy reports it. */
   readonly address: string | null;
   readonly waiting: WaitingRequest;
   /** Runs work that can block the event loop, when the scheduler selects this request. */

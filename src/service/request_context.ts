@@ -34,7 +34,7 @@ abstract class ConnectedCaller {
     return isServedByDeno(info) && info.completed instanceof Promise ? info.completed : null;
   }
 
-  /** Returns the part of a multiplexed stream with the response; null for other responses. */
+  /** Returns the part of a multiplexed stream with this response; null for a separate response. */
   part(): StreamPart | null {
     return findInnerRequest(this.info)?.part ?? null;
   }
@@ -114,9 +114,9 @@ export function isServedByDeno(info: unknown): info is { readonly completed: unk
 }
 
 /**
- * Wraps the first middleware of a chain, so that it prepares the context for the whole chain. Then
- * middlewares can set headers early and parse the body, as in any Hono app, although routes create
- * their own responses and read bytes. A separate middleware would cost a promise per request.
+ * Wraps the first middleware of a chain, so that it also prepares the context. Routes create their
+ * own responses and read the bytes of the body. With a prepared context, middlewares can still set
+ * headers early and parse the body. A separate middleware would cost a promise per request.
  */
 export function prepareContextFirst(
   first: Middleware,
@@ -134,8 +134,8 @@ export function prepareContextFirst(
 }
 
 /**
- * Keeps headers that middlewares set before `next()`. Without `c.res`, Hono would not add them to a
- * response that was not created by the context.
+ * Keeps headers that middlewares set before `next()`. Hono adds these headers to a response of a
+ * route only if `c.res` exists, so `c.header` first reads `c.res`, which creates it.
  */
 function keepEarlyHeaders(context: Context<AppEnv>): void {
   // V8 would keep the objects of a closure until its next major garbage collection, so the function
@@ -170,7 +170,7 @@ function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): 
  * until the next major garbage collection.
  */
 class BodyOfContext {
-  /** Hono checks that the body is an own property of this name. */
+  /** The constructor defines this as an own property, because Hono finds only own properties. */
   declare readonly arrayBuffer: Promise<ArrayBuffer>;
   readonly #request: HonoRequest;
   readonly #limits: BodyLimits;
@@ -188,7 +188,6 @@ class BodyOfContext {
     return this.#reading !== null;
   }
 
-  /** Returns the bytes of the request's body, which are read only once. */
   read(): Promise<ArrayBuffer> {
     return this.#reading ??= receive(this.#request.raw, this.#limits, this.#clock);
   }

@@ -136,7 +136,7 @@ const bearerChallenge: HeaderList = [["www-authenticate", "Bearer"]];
 const retryInADay: HeaderList = [["retry-after", "86400"]];
 const nothing: HeaderList = Object.freeze([]);
 
-/** Returns an empty body without a length, as HEAD responses need it. */
+/** Returns an empty body of unknown length, for responses to HEAD. */
 export function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });
 }
@@ -246,7 +246,7 @@ export function createErrorResponder(
  */
 interface HttpException extends Error {
   readonly status: number;
-  /** The response that the middleware gave the exception. */
+  /** The response that the middleware passed to the exception's constructor. */
   readonly res?: Response | undefined;
   getResponse(): Response;
 }

@@ -236,7 +236,7 @@ export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRo
     const { method } = request;
     const asGet = method === "HEAD" ? "GET" : method;
     const [handlers] = hono.router.match(asGet, hono.getPath(request));
-    // The last handler creates the response. Handlers of `/*` are middlewares and `elsewhere`.
+    // Finds the last handler, which creates the response. Skips middlewares and `elsewhere` (`/*`).
     const [[, route] = []] =
       handlers.findLast(([[, { path }]]) => !(path === "/*" || path === "*")) ?? [];
     return route?.path ?? "";

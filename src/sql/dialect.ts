@@ -11,7 +11,7 @@ import type { SqlSyntax } from "./statements/normal_sql.ts";
 /** The engine families. A {@link Dialect} value contains all other differences between engines. */
 export type Engine = "sqlite" | "postgres";
 
-/** A further column of a table: a SELECT of at most one row, which can name the table's columns. */
+/** A column added to a table. A SELECT of at most one row computes it from the table's columns. */
 export interface AddedColumn {
   /** The quoted name of the column. */
   readonly name: Fragment;
@@ -19,7 +19,7 @@ export interface AddedColumn {
   readonly select: Fragment;
 }
 
-/** The only part of `DatabaseEngine` that the type of a dialect contains. */
+/** The name of a `DatabaseEngine`. Importing its complete type here would be an import cycle. */
 export interface EngineParts {
   /** The name for messages and traces. Never compared. */
   readonly name: string;
@@ -85,8 +85,8 @@ export interface Dialect {
    */
   roundTrips(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
   /**
-   * Returns true if a column can contain `value` in another form than a write of `value` stores.
-   * The stored form can also be invalid.
+   * Returns true if the stored form of `value` can differ from the form that a write of `value`
+   * stores, such as another format of a timestamp. The stored form can also be invalid.
    */
   hasOtherForms(value: unknown, column: ColumnInfo): boolean;
   /** Returns the column's expression in a select list, with full precision. */
@@ -163,9 +163,9 @@ export interface Dialect {
   readonly certified: CertifiedOperators;
 
   /**
-   * Returns a condition that is always true. It checks the time for some rows, and ends a statement
-   * that has run too long. In a join, `column` is in the table whose rows run the check. An integer
-   * key, `integer`, makes the check cheaper. Null if the engine can interrupt statements.
+   * Returns a condition that is always true. For some of the rows, it makes the statement fail if
+   * the statement has run too long. In a join, `column` names the table of these rows. An integer
+   * key, `integer`, makes the condition cheaper. Null if the engine can interrupt statements.
    */
   readonly scanCheck: ((column?: Fragment, integer?: Fragment) => Fragment) | null;
   /** Returns a clause that runs the check for each row of a group. Null if no clause is needed. */
@@ -208,7 +208,7 @@ export interface Dialect {
 
 /** The part of a dialect that estimates the number of a select's rows without running it. */
 export interface RowEstimate {
-  /** Returns the statement for a select. Its only cell is the input of {@link parse}. */
+  /** Returns the statement that estimates `select`. Its result has one cell, for {@link parse}. */
   statement(select: Fragment): Fragment;
   /** Returns the estimate, or null if the cell contains none. */
   parse(cell: SqlValue): number | null;
@@ -264,7 +264,7 @@ export type ComparesAsMemory =
   | "wholly"
   /** All comparisons except ranges, which depend on the column's collation. */
   | "but for order"
-  /** No comparison certainly has the same result. */
+  /** No comparison is certain to have the same result. */
   | "never";
 
 /** The part of a dialect for conditions on row images. The rows need not be in the table. */
@@ -295,7 +295,7 @@ export interface RowImages {
 }
 
 /**
- * The part of a dialect for the text operators. `operand` is SQL of a string. `argument` is the
+ * The part of a dialect for the text operators. `operand` is SQL for a string. `argument` is the
  * operator's string in the filter. "Folded" operators ignore case by the project's case folding
  * (Unicode simple lower case per code point, ς as σ, and no non-ASCII code point folds to ASCII).
  */

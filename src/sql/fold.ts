@@ -10,7 +10,7 @@ export function fold(text: string): string {
     .replace(/[^\u0130\u212a]+/g, (regular) => regular.toLowerCase());
 }
 
-/** Returns the other code points whose case folding is `folded`: for `é` the result is `É`. */
+/** Returns the code points, except `folded`, that fold to `folded`: for `é` the result is `É`. */
 export function charactersFoldingTo(folded: string): string {
   const upper = folded.toUpperCase();
   const regular = upper !== folded && fold(upper) === folded ? upper : "";
@@ -22,7 +22,7 @@ export function isAscii(text: string): boolean {
   return /^[\x00-\x7f]*$/.test(text);
 }
 
-/** Characters whose `toLowerCase` depends on the context (Σ, ς), or is ASCII (İ, Kelvin sign). */
+/** Characters whose `toLowerCase` can differ from {@link fold}: Σ, ς, İ and the Kelvin sign. */
 const irregular = /[\u0130\u212aΣς]/;
 
 /**

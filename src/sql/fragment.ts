@@ -39,7 +39,7 @@ export interface Statement {
   /** True if the statement runs in the service's own role, even in a user's transaction. */
   readonly isSystem?: boolean;
   /**
-   * True if the transaction calls a function that can change the session, such as its settings. The
+   * True if the transaction calls a function that can change the session (e.g. its settings). The
    * end of the transaction restores the session.
    */
   readonly changesSession?: boolean;
@@ -118,8 +118,8 @@ export function columnOf({ dbName }: { readonly dbName: string }, row?: Fragment
 }
 
 /**
- * Returns a fragment for a table's name, prefixed by its schema if it has one. If `rows` is a call
- * of a function, the call has the name of the table as its alias.
+ * Returns a fragment for a table's name, prefixed by its schema if it has one. If a function
+ * returns the rows, `rows` is the call of the function, and the table's name is the call's alias.
  */
 export function tableName({ schema, name, rows }: {
   readonly schema: string | null;

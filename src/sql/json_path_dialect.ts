@@ -16,7 +16,7 @@ export interface JsonPathDialect {
   at(column: ColumnInfo, path: JsonPath): JsonPathValue;
   /** Returns a decimal, bound for a comparison with {@link JsonPathValue.number}. */
   boundNumber(plain: string): Fragment;
-  /** The column kind by which the values of {@link JsonPathValue.number} sort as numbers. */
+  /** The column kind with which values of {@link JsonPathValue.number} sort in numeric order. */
   readonly numberKind: ColumnKind;
 }
 

@@ -7,7 +7,7 @@ import type { Fragment, SqlValue } from "./fragment.ts";
  * an exact metric in another form that compares and sorts like the number.
  */
 export interface MetricDialect {
-  /** Returns SQL for the minimum or maximum. Strings sort as by `ordered` in a dialect. */
+  /** Returns SQL for the minimum or maximum. Strings have the order of `Dialect.ordered`. */
   extreme(name: "min" | "max", column: ColumnInfo): Fragment;
   /** Returns SQL for the sum, which is exact except for reals. */
   sum(column: ColumnInfo): Fragment;

@@ -57,7 +57,7 @@ export class StatementCache {
     return this.#placeAt(part, place.after);
   }
 
-  /** Stores the strings of the fragment to which a node leads. */
+  /** Stores the strings of a fragment at the node that its parts lead to. */
   keep(place: CacheNode, texts: SqlStrings): SqlStrings {
     this.#count(texts.reduce((sum, { length }) => sum + length, 0));
     place.texts = texts;

@@ -40,8 +40,8 @@ export class AppOutbox {
   }
 
   /**
-   * Adds an index. Returns the indexer, which records writes of rows in the outbox before they
-   * commit. Throws a plain Error if an index of another database has the same name.
+   * Adds an index. Returns the indexer, which records each write of a row in the outbox before the
+   * write commits. Throws a plain Error if an index of another database has the same name.
    */
   add(index: OutboxIndex): Indexer {
     const { name } = index.open.index;
@@ -79,8 +79,8 @@ interface OutboxTimerDependencies extends Pick<OutboxParts, "records" | "runtime
 }
 
 /**
- * Runs the outbox at intervals, and by the platform's cron if it has one. Only one of the processes
- * that share a store does this: the one with the lease.
+ * Processes due entries at intervals, and when the platform's cron runs. If several processes share
+ * a store, only the process that has the store's lease does this.
  */
 class OutboxTimer {
   readonly #parts: OutboxTimerDependencies;
@@ -97,7 +97,7 @@ class OutboxTimer {
     this.#wait();
   }
 
-  /** Runs the outbox once, or waits for the current run. Never rejects. */
+  /** Processes due entries once, or waits for the current run. Never rejects. */
   tick(): Promise<void> {
     return this.#running ??= this.#drain().finally(() => this.#running = null);
   }
@@ -110,7 +110,7 @@ class OutboxTimer {
     const { records, sweep, runtime } = this.#parts;
     const stopped = Promise.all([this.#running, sweep.stop()]);
     try {
-      // Entries of an unfinished run are due again at the end of their leases.
+      // If the run does not end in time, its entries are due again when their leases end.
       const late = () => new Error("the search engine did not answer in time");
       await deadline(maxStopMs, runtime.clock, late).within(stopped);
       await records.releaseDrainerLease(this.#owner);

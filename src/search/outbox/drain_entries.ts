@@ -90,7 +90,7 @@ export async function drainEntries(
   };
 }
 
-/** How long one process can work on entries before another one takes them, in milliseconds. */
+/** How long one process can work on entries before another process takes them, in milliseconds. */
 const leaseMs = 120_000;
 
 /** From this attempt on, a document has its own request, because it may cause the failures. */
@@ -184,7 +184,6 @@ async function writeGroup(
   return outcomes;
 }
 
-/** An entry that this process works on, and the version for its index write. */
 interface VersionedEntry {
   readonly entry: OutboxEntry;
   readonly version: number;
@@ -205,8 +204,8 @@ interface WriteEntriesDependencies {
 }
 
 /**
- * Writes entries to their index before their leases end: the current rows, or the documents of
- * `enqueue`. All entries succeed or fail together. Returns null if they succeed.
+ * Writes the documents of entries to their index before the leases end. A document is the current
+ * row or was passed to `enqueue`. All writes succeed or fail together. Returns null on success.
  */
 async function writeEntries(
   some: readonly VersionedEntry[],
@@ -220,7 +219,7 @@ async function writeEntries(
     const { local } = backend;
     const read = async (connection: Connection, lock: boolean) => {
       const changes = await readChanges(documents, index, connection, { lock });
-      // The leases end soon, and then another process can take the entries.
+      // The write could last longer than the leases, and another process could take the entries.
       if (clock.now() + writeMs > until) throw new LateDrainer();
       return changes;
     };
@@ -280,7 +279,7 @@ async function readGiven(
   }));
 }
 
-/** Reads the current rows of entries without a document of `enqueue`. */
+/** Reads the current rows of the entries for which `enqueue` has received no document. */
 async function readChanges(
   documents: readonly GivenEntry[],
   index: SearchIndex,
@@ -309,6 +308,6 @@ function reasonOf(error: unknown): string {
 }
 
 function parseDocument(bytes: Uint8Array): Row {
-  // The cast is safe: only this module writes such records, and `enqueue` accepts only objects.
+  // The cast is safe: only `enqueue` stores documents, and `enqueue` accepts only objects.
   return JSON.parse(new TextDecoder().decode(bytes)) as Row;
 }

@@ -18,7 +18,7 @@ export class MissedDocuments {
     this.#downUntil = -Infinity;
   }
 
-  /** Adds documents. Above {@link maxMissed}, drops the oldest, which the next sweep indexes. */
+  /** Adds documents. Above {@link maxMissed}, drops the oldest: the next sweep indexes them. */
   add(names: readonly DocumentName[]): void {
     for (const name of names) this.#names.set(JSON.stringify([name.index, name.docId]), name);
     for (const code of this.#names.keys()) {
@@ -34,7 +34,7 @@ export class MissedDocuments {
   }
 }
 
-/** How long writes do not use the store after a failure, in milliseconds: writes hold locks. */
+/** How long writes skip a failed store, in milliseconds. Waiting writes would hold their locks. */
 const pauseMs = 5_000;
 
 const maxMissed = 100_000;

@@ -11,11 +11,11 @@ export interface DocumentName {
  * on an entry has the entry's lease. An entry contains the row's id and no other values of the row.
  */
 export interface OutboxEntry extends DocumentName {
-  /** Number of changes of the entry, except changes by a process that has its lease. */
+  /** Grows when a write is recorded or committed, and with `enqueue`. Leases do not change it. */
   readonly revision: number;
   /** Writes of the row that were recorded before their commit. They may not be committed yet. */
   readonly intents: readonly OutboxIntent[];
-  /** The revision that last added work; null while no write is known to be committed. */
+  /** The revision of the last committed write or `enqueue`; null if the index has all of these. */
   readonly readyRevision: number | null;
   /** Since when the index may differ from the row, in milliseconds since 1970. */
   readonly since: number;
@@ -109,7 +109,7 @@ export function queuePositionOf(entry: OutboxEntry) {
   return { kind: "due", at: Math.min(...intents.map(({ at }) => at)) + intentTimeoutMs };
 }
 
-/** Begins a lease of the entry, and counts old unconfirmed writes as committed. Null if not due. */
+/** Leases a due entry, and counts its old unconfirmed writes as committed. Null if not due. */
 export function leaseEntry(
   entry: OutboxEntry,
   { owner, until }: Pick<OutboxLease, "owner" | "until">,

@@ -3,7 +3,7 @@ import { namePart } from "../../kv/key_encoding.ts";
 import type { DocumentName, OutboxQueuePosition } from "./outbox_entry.ts";
 
 export const outboxKeys = {
-  /** The entry of a document, which several processes can change at the same time. */
+  /** The entry of a document. Several processes can change the entry at the same time. */
   entry: (name: DocumentName): KeyValueKey => ["search", "outbox", "entry", ...partsOf(name)],
   /** A record in the list of due or dead entries. The list is sorted by the time in the key. */
   place: (name: DocumentName, { kind, at }: OutboxQueuePosition): KeyValueKey => [

@@ -24,7 +24,7 @@ export interface QueuedDocument extends DocumentName {
 
 /**
  * Stores the search outbox in the key-value store. Each commit writes an entry together with its
- * record in the list of due or dead entries, so that no other entries are read to find due entries.
+ * record in the list of due or dead entries. Finding due entries therefore reads no other entries.
  */
 export class OutboxStore {
   readonly #store: KeyValue;
@@ -91,8 +91,8 @@ export class OutboxStore {
   }
 
   /**
-   * Reserves versions for index writes, and returns the first. It is greater than all versions
-   * reserved before, and at least `atLeast`, in case the store was replaced.
+   * Reserves versions for index writes, and returns the first version. This version is greater than
+   * all versions reserved before. It is at least `atLeast`, because the store may be new.
    */
   async reserveVersions(count: number, atLeast: number): Promise<number> {
     return await this.#hot.update(outboxKeys.version, (value) => {
@@ -115,13 +115,13 @@ export class OutboxStore {
     });
   }
 
-  /** Makes the next sweep due in five minutes, because this sweep has failed. */
+  /** Makes the next sweep due in five minutes, because this sweep has failed or was stopped. */
   async repeatSweep(intervalMs: number): Promise<void> {
     const value = this.#runtime.clock.now() - intervalMs + sweepRetryMs;
     await this.#hot.update(outboxKeys.sweep, () => ({ result: undefined, record: { value } }));
   }
 
-  /** Begins or extends the lease of this process. Returns false if another process has it. */
+  /** Takes or extends the lease to process entries. Returns false if another process has it. */
   async takeDrainerLease(owner: string, leaseMs: number): Promise<boolean> {
     return await this.#hot.update(outboxKeys.drainer, (value) => {
       const now = this.#runtime.clock.now();

@@ -207,7 +207,7 @@ interface OutboxIndexerDependencies extends Pick<OutboxParts, "records" | "runti
   readonly missed: MissedDocuments;
 }
 
-/** Creates the {@link Indexer} of an index. It records writes and their commits in the outbox. */
+/** Creates an index's {@link Indexer}, which records writes and their commits in the outbox. */
 function createOutboxIndexer(index: string, parts: OutboxIndexerDependencies): Indexer {
   const { random, clock } = parts.runtime;
   return {
@@ -251,7 +251,7 @@ function pendingIndexing(
   return {
     committed: confirm,
     async failed(isCertain) {
-      // The commit may have succeeded. If it has not, the row is read once more than necessary.
+      // The commit may have succeeded, so the row is indexed. If it failed, this is harmless.
       if (!isCertain) return await confirm();
       await changeAll(
         names,

@@ -101,7 +101,7 @@ function below(request: Request, path: string): Request {
   const url = new URL(request.url);
   url.pathname = url.pathname.slice(path.length);
   const { method, headers, body } = request;
-  // Omits `signal`, because Deno warns if it is copied. The server still reports a disconnect.
+  // Deno warns if `signal` is copied. Without `signal`, the server still reports a disconnect.
   return new Request(url, { method, headers, body });
 }
 
@@ -149,7 +149,7 @@ export async function requireOperator(
   { authorize }: Pick<ResolvedDashboard, "authorize">,
 ): Promise<void> {
   const { raw, isPage } = request;
-  // Browsers send `Origin` or `Sec-Fetch-Site`. Other programs send credentials only on purpose.
+  // A request without `Origin` and `Sec-Fetch-Site` passes: browsers add one of them to a write.
   if (!isPage && isFromOwnPage(raw, noOrigins) === false) {
     throw new Problem("forbidden", "Cannot use the dashboard from a page of another origin");
   }

@@ -7,7 +7,6 @@ import type { OperationProtection } from "../../guard/operation_protection.ts";
 import { mayWrite } from "../../resource/write/values/parse_fields.ts";
 import { isAny } from "../../schema/structured/structured_value.ts";
 
-/** The path prefix of the operator's resources in the inner app. */
 const operatorBasePath = "/api";
 
 /**
@@ -116,7 +115,7 @@ function factsOf(resource: Resource, { resources, basePath, prefix }: ServedReso
     url: prefix + url,
     key: table.primaryKey.map((column) => column.name),
     label: labelOf(resource),
-    /** The fields: the table's columns in order, also hidden ones, then the computed fields. */
+    /** The table's columns in order, including hidden columns, then the computed fields. */
     fields: fieldFacts(resource, resources),
     relations: [...relations.values()].flatMap(({ name, type, target }) => {
       const other = resource.served.get(target);
@@ -124,13 +123,13 @@ function factsOf(resource: Resource, { resources, basePath, prefix }: ServedReso
     }),
     capabilities,
     rights: rightsOf(policy, capabilities),
-    /** The policy name for each access. A scope that is a function without a name has no entry. */
+    /** The names of policies by kind of access. A scope that is not a named policy has no entry. */
     policies: Object.fromEntries(
       [...policy.scopes].flatMap(([access, scope]) =>
         isPolicy(scope) ? [[access, scope.policyName]] : []
       ),
     ),
-    /** The protections (limits, proof of work, CAPTCHA) of each access. Absent if it has none. */
+    /** The protections (limits, proof of work, CAPTCHA) of each kind of access that has any. */
     protections: Object.fromEntries(
       [...protections].map(([access, one]) => [access, protectionFacts(one)]),
     ),

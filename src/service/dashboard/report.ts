@@ -41,7 +41,7 @@ export function integerParameter(
   );
 }
 
-/** Returns the resource with this name or with this path below the base path, or throws a 400. */
+/** Finds a resource by its path below the base path or by its name. Throws a 400 if unknown. */
 export function requireResource(
   name: string,
   resources: readonly Resource[],

@@ -10,7 +10,6 @@ export const viewAsHeader = "service-view-as";
 /** Maximum length of the user as JSON, because proxies often limit a header to 8 KiB. */
 const maxUserLength = 4_000;
 
-/** The lifetime of a view token, in milliseconds. */
 const tokenMs = 600_000;
 
 export interface ViewToken {
@@ -57,7 +56,7 @@ export function readViewedUser(
   return parseUser(given);
 }
 
-/** Returns the user of a view token in the header. Throws a 401 for an invalid token. */
+/** Returns the view token in the header. Throws a 401 for an invalid or expired token. */
 export function readViewToken(
   { headers }: Request,
   { sealer, clock }: Pick<ViewTokenDependencies, "sealer" | "clock">,

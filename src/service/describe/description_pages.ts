@@ -54,7 +54,6 @@ export function createDescriptionPages(
   ];
 }
 
-/** The media type of YAML (RFC 9512). */
 const yamlType = "application/yaml";
 
 interface DocumentWriter {

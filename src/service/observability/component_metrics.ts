@@ -3,7 +3,6 @@ import type { HubCounts } from "../../live/stream/stream_counts.ts";
 import type { Counter, Gauge, GaugeShare, MetricFamily, Metrics } from "../../metrics/metrics.ts";
 import type { OutboxStats } from "../../search/outbox/search_outbox.ts";
 
-/** The numbers of a hub of live streams. */
 interface MeasuredHub {
   readonly counts: HubCounts;
   readonly published: number;
@@ -141,8 +140,8 @@ function addOutboxMetrics(
 }
 
 /**
- * The values that one source adds to metrics of several sources. The values of other sources do not
- * change. The method `end` removes this source's values from gauges.
+ * One source's part of metrics to which several sources, such as apps, add their values. The method
+ * `end` removes this source's values from gauges. It does not change the values of other sources.
  */
 export class MetricsShare {
   readonly #metrics: Metrics;

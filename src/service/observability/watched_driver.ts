@@ -94,5 +94,5 @@ function whenOver<T>(end: WatchEnd, result: Promise<T>): Promise<T> {
   });
 }
 
-/** Matches the start of those statements of the service that write. */
+/** Matches the service's statements that write, by their first word. */
 const isWrite = /^(?:INSERT|UPDATE|DELETE)\b/;

@@ -183,7 +183,7 @@ class TokenReader {
     return isNext;
   }
 
-  /** Skips sort orders, conflict clauses and `word`, and returns true, unless `word` is missing. */
+  /** Skips sort orders, conflict clauses and `word`. Returns false if `word` is missing. */
   takesBefore(word: string): boolean {
     const skipped = /^(?:ASC|DESC|ON|CONFLICT|ROLLBACK|ABORT|FAIL|IGNORE|REPLACE)$/i;
     const ahead = this.#tokens.findIndex((token, at) => at >= this.at && !skipped.test(token));

@@ -214,5 +214,4 @@ async function count(where: Filter, { table, driver, reader }: Resource): Promis
   }
 }
 
-/** The timeout of a count, in milliseconds. */
 const maxCountMs = 1_000;

@@ -15,7 +15,7 @@ export interface ServiceReport {
   /** True if the dashboard refuses every write. */
   readonly isReadOnly: boolean;
   readonly features: DashboardFeatures;
-  /** The base path of the resources, such as `/api`. It is the same in a view as another user. */
+  /** The resources' base path, such as `/api`. Requests as another user have the same base path. */
   readonly basePath: string;
   readonly resources: readonly ResourceDescription[];
 }
