@@ -34,7 +34,7 @@ abstract class ConnectedCaller {
     return isServedByDeno(info) && info.completed instanceof Promise ? info.completed : null;
   }
 
-  /** Returns the part of a multiplexed stream with this response; null for a separate response. */
+  /** Returns the part of a multiplexed stream that receives the response, or null. */
   part(): StreamPart | null {
     return findInnerRequest(this.info)?.part ?? null;
   }
