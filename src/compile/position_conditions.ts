@@ -45,14 +45,14 @@ function compileFrom(position: Position, index: number): Fragment {
 }
 
 function compared(
-  { column, descending }: OrderKey,
+  { column, descending, isNullable }: OrderKey,
   value: SqlValue,
   dialect: Dialect,
   isInclusive: boolean,
 ): Fragment {
   const operand = dialect.ordered(column);
   const sign = rawSql(`${descending ? "<" : ">"}${isInclusive ? "=" : ""}`);
-  const orNull = column.notNull ? rawSql("") : sql` OR ${operand} IS NULL`;
+  const orNull = column.notNull && isNullable !== true ? rawSql("") : sql` OR ${operand} IS NULL`;
   return sql`(${operand} ${sign} ${dialect.boundStored(value, column)}${orNull})`;
 }
 

@@ -218,12 +218,14 @@ function known(order: readonly OrderKey[]): readonly OrderKey[] {
   return [{ ...first, withoutNulls: true }, ...rest];
 }
 
-function mayBeNull({ column, withoutNulls }: OrderKey): boolean {
-  return !column.notNull && withoutNulls !== true;
+function mayBeNull({ column, withoutNulls, isNullable }: OrderKey): boolean {
+  return (!column.notNull || isNullable === true) && withoutNulls !== true;
 }
 
 function isUniform(keys: readonly OrderKey[], descending: boolean): boolean {
-  return keys.every((key) => key.descending === descending && key.column.notNull);
+  return keys.every((key) =>
+    key.descending === descending && key.column.notNull && key.isNullable !== true
+  );
 }
 
 /** Compiles a comparison of all keys, such as `(a, b) > (1, 2)`. It can use an index on (a, b). */

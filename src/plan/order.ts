@@ -34,7 +34,10 @@ export function parseOrder(
 ): readonly OrderKey[] {
   const keys = parseOrderKeys(text, table, fields);
   if (table.keepsOrder && keys.length === 0) return keys;
-  return table.primaryKey.length === 0 ? widestOrder(keys, fields) : completeOrder(keys, table);
+  const order = table.primaryKey.length === 0
+    ? widestOrder(keys, fields)
+    : completeOrder(keys, table);
+  return table.keepsOrder ? order.map((key) => ({ ...key, isNullable: true })) : order;
 }
 
 /** Parses the order of an aggregate's groups. The group keys, if any, are appended. */
@@ -124,7 +127,8 @@ function completeOrder(keys: readonly OrderKey[], table: TableInfo): readonly Or
   const order: OrderKey[] = [];
   const missing = new Set(table.primaryKey);
   for (const key of keys) {
-    if (missing.size === 0) return order;
+    // After a unique key, further keys have no effect.
+    if (missing.size === 0 && table.distinct) return order;
     missing.delete(key.column);
     order.push(key);
   }

@@ -10,6 +10,8 @@ export interface OrderKey {
   readonly descending: boolean;
   /** True if the filter excludes rows with NULL, although the column allows NULL. */
   readonly withoutNulls?: true;
+  /** True if the rows can have NULL although the column is NOT NULL, as rows of a function can. */
+  readonly isNullable?: true;
 }
 
 /**
