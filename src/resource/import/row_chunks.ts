@@ -1,7 +1,7 @@
 import type { YieldTurn } from "../../runtime/runtime.ts";
 import type { WriteCall } from "../model/operation.ts";
 import { type ImportRecord, type ImportRecords, UnreadableLine } from "./import_record.ts";
-import { ignoreExtraOption, knownNames } from "./file_records.ts";
+import { ignoreExtraOption } from "./file_records.ts";
 import type { LineError } from "./line_errors.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Assignments, InsertValues } from "../../plan/plan.ts";
@@ -57,8 +57,8 @@ export function prepareRow(
     return hookedRow(given, line, options);
   } catch (error) {
     const errors = errorsOfLine(error, line);
-    const known = knownNames(resource);
-    const areExtra = errors.every(({ path }) => Object.hasOwn(body, path) && !known.has(path));
+    // The message of a misspelt field suggests a name instead of the option.
+    const areExtra = errors.every(({ message }) => message === "is not a field");
     return {
       errors: areExtra ? errors.map((one) => ({ ...one, option: ignoreExtraOption })) : errors,
     };
