@@ -35,6 +35,8 @@ CREATE FUNCTION by_year(out_of integer) RETURNS TABLE (year integer, films bigin
   'SELECT year, count(*) FROM films WHERE id < out_of GROUP BY year';
 CREATE FUNCTION either_way() RETURNS text VOLATILE LANGUAGE sql AS $$SELECT 'a'$$;
 CREATE FUNCTION either_way(b boolean DEFAULT NULL) RETURNS text STABLE LANGUAGE sql AS $$SELECT 'b'$$;
+CREATE FUNCTION spread(a int DEFAULT 1, VARIADIC xs int[] DEFAULT '{}') RETURNS int IMMUTABLE
+  LANGUAGE sql AS 'SELECT a + cardinality(xs)';
 CREATE TABLE pairs (id integer PRIMARY KEY, v integer NOT NULL);
 CREATE FUNCTION odd_pairs() RETURNS SETOF pairs STABLE LANGUAGE sql AS
   'VALUES (1, 1), (2, NULL), (3, 3), (4, NULL), (5, 2), (NULL, 3), (NULL, 3), (NULL, NULL)';
@@ -208,6 +210,17 @@ testOnPostgres("functions answer by their volatility and their results", async (
     assertEquals((await data("GET", "numbers"))[0], 422);
     // The default of a VARIADIC argument was an empty list.
     assertEquals((await data("GET", "numbers_or_one")).items, [{ numbers_or_one: 1 }]);
+    const spread = "Cannot use this body: a is required";
+    for (
+      const [query, expected] of [
+        ["", 1],
+        ["a=5", 5],
+        ["a=5&xs=[1,2]", 7],
+        ["xs=[1,2]", [422, spread]],
+      ] as const
+    ) {
+      assertEquals([query, await data("GET", `spread?${query}`)], [query, expected]);
+    }
     // Postgres checks no NOT NULL in rows of functions: pages by a cursor lost such rows.
     for (const order of ["v", "-v", "v,-id", "id", "-id"]) {
       const all = (await data("GET", `odd_pairs?orderBy=${order}&limit=20`)).items;

@@ -87,11 +87,14 @@ export function tableOfCall(
   served: TableInfo | null,
   dialect: Dialect,
 ): TableInfo {
+  const areInOrder = args.some(({ isVariadic }) => isVariadic);
   const passed = args.filter((one) => values.has(one)).map((one) => {
     const { column, type, isVariadic } = one;
     const value = sql`CAST(${dialect.encode(values.get(one), column)} AS ${tableName(type)})`;
-    if (column.dbName === "") return value;
-    return sql`${rawSql(isVariadic ? "VARIADIC " : "")}${identifier(column.dbName)} => ${value}`;
+    // Postgres finds no variadic function by the names of its arguments if any is omitted.
+    if (isVariadic) return sql`VARIADIC ${value}`;
+    if (column.dbName === "" || areInOrder) return value;
+    return sql`${identifier(column.dbName)} => ${value}`;
   });
   const call = sql`${tableName({ schema, name })}(${join(passed, ", ")})`;
   // In FROM, Postgres turns a row that is NULL into a row of NULLs.

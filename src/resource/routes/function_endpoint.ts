@@ -164,12 +164,16 @@ function argumentsOf(
     message: `is not an argument${didYouMean(name, names)}`,
   }));
   const values = new Map<FunctionArgument, unknown>();
-  for (const argument of args) {
+  // The arguments of a variadic function are passed in order, so none before another can be omitted.
+  const last = args.some(({ isVariadic }) => isVariadic)
+    ? names.findLastIndex((name) => given.has(name))
+    : -1;
+  for (const [index, argument] of args.entries()) {
     const { column, isOptional } = argument;
     const { name } = column;
     const value = given.get(name);
     if (!given.has(name)) {
-      if (!isOptional) faults.push({ path: name, message: "is required" });
+      if (!isOptional || index < last) faults.push({ path: name, message: "is required" });
       continue;
     }
     try {
@@ -248,7 +252,8 @@ function resourceOfResult(
   const found = servedResult(called, host);
   const { dialect } = host.driver;
   const table = tableOfCall(called, values, found?.table ?? null, dialect);
-  const url = `${host.url}/rpc/${name}`;
+  // A cursor of one function is invalid for another function with the same name.
+  const url = `${host.url}/rpc/${name}(${called.args.map(({ column }) => column.name).join()})`;
   return found === undefined ? ofResult(table, { ...host, url }) : { ...found, url, table };
 }
 
