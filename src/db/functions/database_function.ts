@@ -2,7 +2,7 @@ import { type ColumnInfo, createTableInfo, type TableInfo } from "../../schema/t
 import type { StandardSchema } from "../../schema/standard_schema.ts";
 import type { Connection } from "../driver.ts";
 import type { Dialect } from "../../sql/dialect.ts";
-import { identifier, join, rawSql, sql, sqlName, tableName } from "../../sql/fragment.ts";
+import { identifier, join, sql, sqlName, tableName } from "../../sql/fragment.ts";
 
 /** The name of a function, a type or a table, with its schema. */
 export interface QualifiedName {
