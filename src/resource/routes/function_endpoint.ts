@@ -164,7 +164,7 @@ function argumentsOf(
     message: `is not an argument${didYouMean(name, names)}`,
   }));
   const values = new Map<FunctionArgument, unknown>();
-  // The arguments of a variadic function are passed in order, so none before another can be omitted.
+  // The arguments of a variadic function are passed in order. Only the last ones can be omitted.
   const last = args.some(({ isVariadic }) => isVariadic)
     ? names.findLastIndex((name) => given.has(name))
     : -1;
