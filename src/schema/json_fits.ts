@@ -34,9 +34,7 @@ function leftAfter(
   if (typeof value === "string") return left - sizeOf(value);
   if (typeof value !== "object" || value === null) return left - String(value).length;
   if (isExactNumber(value)) return left - value.rawJSON.length;
-  if (levels === 0 || "toJSON" in value) {
-    return left - Buffer.byteLength(JSON.stringify(value) ?? "");
-  }
+  if (levels === 0 || "toJSON" in value) return left - jsonBytes(value);
   let rest = left - 2;
   if (Array.isArray(value)) {
     for (const item of value) {
@@ -50,6 +48,15 @@ function leftAfter(
     rest = leftAfter(member, rest - name.length - 4, sizeOf, levels - 1);
   }
   return rest;
+}
+
+/** Returns 0 for a value that cannot be JSON. Writing the value as JSON fails later. */
+function jsonBytes(value: object): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(value) ?? "");
+  } catch {
+    return 0;
+  }
 }
 
 function lengthOf(text: string): number {

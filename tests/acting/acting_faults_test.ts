@@ -172,7 +172,13 @@ testOnPostgres(
     assert((counts[200] ?? 0) > 500 && faults > 50, JSON.stringify({ counts, faults }));
     const known = [200, 404, 422, 503];
     assertEquals(Object.keys(counts).filter((status) => !known.includes(Number(status))), []);
-    assertEquals((await acting.send(3, "GET", "/todos/count")).body.count, 20);
+    // The next requests can still meet a connection that was ended a moment ago.
+    let last = await acting.send(3, "GET", "/todos/count");
+    for (let n = 0; n < 50 && last.status === 503; n++) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      last = await acting.send(3, "GET", "/todos/count");
+    }
+    assertEquals(last.body.count, 20);
   },
 );
 
