@@ -69,7 +69,7 @@ export type ResolveInserted = (index: number, context: FilterContext) => Filter;
 
 /**
  * Resolves a parsed filter like {@link resolveFilter}. `toFilter` resolves comparisons. `insert`
- * resolves rules that a template interpolates as terms. Without `insert`, such rules are errors.
+ * resolves the policies and filters that a template contains. Without `insert`, these are errors.
  */
 export function resolveFilterWith(
   syntax: FilterSyntax,

@@ -94,7 +94,7 @@ function sealText(text: string, list: CursorScope): string {
   return list.sealer.seal(text, cursorContext(list));
 }
 
-/** Returns how many values from the start of a position fit into a cursor. */
+/** Returns how many of a position's values, counted from the first, fit into a cursor. */
 export function countFittingValues(values: readonly SqlValue[]): number {
   let bytes = 0;
   const tooMany = values.findIndex((value) => {

@@ -74,8 +74,8 @@ export class NewestSubscriptions {
 
   /**
    * Returns the newer of two states. Stripe's times have whole seconds, so if the times are equal,
-   * the current state is read from the provider. The read state can be newer than the event that
-   * arrives next. Therefore that event causes another read.
+   * the current state is read from the provider. The times of this state and of the next event
+   * cannot be compared, so the next event causes another read.
    */
   async #newer(
     known: ReportedSubscription,

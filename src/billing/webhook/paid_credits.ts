@@ -21,7 +21,7 @@ type Paid = Pick<BillingEvent, "planKey" | "creditsToGrant" | "notGranted">;
 
 /**
  * Returns the plan of a payment and the credits to grant, or the reason why there are none. The
- * result depends on the prices that were bought at the time of the payment, not on who paid.
+ * result depends on the prices that the payment bought. It does not depend on the payer.
  */
 export async function paidCredits(event: VendorEvent, options: PaidCreditsOptions): Promise<Paid> {
   const { type, payment, subscription } = event;

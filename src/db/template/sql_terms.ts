@@ -10,7 +10,7 @@ export interface SqlTerms {
   endOf(index: number): number;
   /** Returns true if a token is in a condition between WHEN and THEN. */
   isCondition(index: number): boolean;
-  /** Returns the first non-text column in a token's term, or null: strings are read as its kind. */
+  /** Returns the first column of a token's term whose kind strings are read as, or null. */
   kindedColumnNear(index: number): ColumnInfo | null;
 }
 

@@ -170,7 +170,7 @@ export interface ParentStep {
   readonly isIndexed: boolean;
 }
 
-/** Returns the keys of a changed row's parents, or an empty list if no included row can change. */
+/** Returns the keys of the rows that include a changed row. Empty if the change is not shown. */
 export function linkKeysOf(
   change: Change,
   { decide, mayMatter, parentSteps }: IncludePath,

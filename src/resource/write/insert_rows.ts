@@ -221,7 +221,7 @@ async function insertAndRead(
     const columns = [...values.keys()];
     const plan = { kind: "insert" as const, table, columns, rows: [values], returning: [] };
     const { text, values: bound } = reader.compile(plan);
-    // The statement has no plan, so that a driver that records writes adds no RETURNING to it.
+    // Without a plan, a driver that records writes does not add RETURNING, which would fail here.
     await connection.query({ text, values: bound });
     const keys = [table.primaryKey.map((column) => values.get(column))];
     const found = await readByKeys(

@@ -20,7 +20,7 @@ export interface TableShape {
   readonly checks: readonly CheckShape[];
   readonly foreignKeys: readonly ForeignKeyShape[];
   readonly indexes: readonly IndexShape[];
-  /** The CREATE TABLE statement of a declared table or of a SQLite table. Null on Postgres. */
+  /** The CREATE TABLE statement on SQLite, of a declared or a stored table. Null on Postgres. */
   readonly sql: string | null;
 }
 

@@ -212,7 +212,7 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ...["22012", "2201E", "2201F", "2201G", "2202E", "22011", "22004"].map((code) =>
     [code, "failed-computation"] as const
   ),
-  // A call of one of several functions with one name fits another function, too.
+  // The call fits several functions that have the same name.
   ["42725", "failed-computation"],
   ["55P03", "unavailable"],
 ]);
