@@ -13,6 +13,8 @@ export interface PrepareServiceOptions {
   readonly token: string;
   /** The key-value store for several workers, if no configuration names another store. */
   readonly kv?: string;
+  /** True if the tables of a running service have changed. Default: false. */
+  readonly isReread?: boolean;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface PrepareServiceOptions {
  */
 export async function prepareService(
   command: ServeCommand,
-  { runtime, token, kv }: PrepareServiceOptions,
+  { runtime, token, kv, isReread }: PrepareServiceOptions,
 ): Promise<CliService> {
   const { database } = command;
   const path = command.config ?? (database === null ? await findConfiguration() : null);
@@ -62,6 +64,7 @@ export async function prepareService(
     isSearched: command.search,
     schemas: command.schemas,
     keys: command.keys,
+    isReread,
     additions: command.additions,
     functions: command.functions,
     recording: acting === null

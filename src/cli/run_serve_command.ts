@@ -16,7 +16,7 @@ export async function runServeCommand(command: ServeCommand, version: string): P
   const token = makeServiceToken(runtime.random);
   const secret = makeServiceToken(runtime.random);
   async function open(runtime: Runtime, isFirst: boolean): Promise<OpenService> {
-    const service = await prepareService(command, { runtime, token });
+    const service = await prepareService(command, { runtime, token, isReread: !isFirst });
     const shared = { secret, endsWith: isFirst ? "this process" : null };
     const config = withSharedSecrets(service.config, shared, service.config.runtime ?? runtime);
     return await openService({ ...service, config });

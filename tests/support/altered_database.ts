@@ -60,8 +60,8 @@ export async function serveAltered(
   // A request waits two seconds for the new tables: here as long as a slow machine needs.
   const after = (ms: number, work: () => void) => clock.after(ms === 2_000 ? 60_000 : ms, work);
   const runtime = command.watchSchema ? system : { ...system, clock: { ...clock, after } };
-  const open = async (runtime: Runtime) => {
-    const service = await prepareService(command, { runtime, token });
+  const open = async (runtime: Runtime, isFirst: boolean) => {
+    const service = await prepareService(command, { runtime, token, isReread: !isFirst });
     const shared = { secret: "a secret of the tests", endsWith: null };
     return await openService({
       ...service,

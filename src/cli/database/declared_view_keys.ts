@@ -1,3 +1,6 @@
+import type { Database } from "../../db/database.ts";
+import type { IntrospectOptions } from "../../db/introspection.ts";
+import type { Observer } from "../../runtime/runtime.ts";
 import { Misuse } from "../command_options.ts";
 import { readSchemaNames } from "./additions.ts";
 
@@ -26,3 +29,28 @@ export function parseKeyOptions(values: readonly string[]): DeclaredKeys {
 }
 
 const pattern = /^(?:"((?:[^"]|"")+)"|([^"=][^=]*))=(.+)$/;
+
+/**
+ * Returns the options without the keys whose view or column no longer exists, and reports these
+ * keys. At the start of the program, such a key is an error instead.
+ */
+export async function withRemainingKeys(
+  db: Pick<Database, "introspect">,
+  options: IntrospectOptions,
+  observe: Observer,
+): Promise<IntrospectOptions> {
+  const given = Object.entries(options.keys ?? {});
+  if (given.length === 0) return options;
+  const { tables } = await db.introspect({ ...options, keys: undefined });
+  const remaining = given.filter(([name, columns]) => {
+    const view = tables.find((one) =>
+      [one.label, one.name, `${one.schema}.${one.name}`].includes(name)
+    );
+    const names = new Set(view?.columns.map(({ dbName }) => dbName));
+    if (columns.every((column) => names.has(column))) return true;
+    const message = `the key of ${name} is no longer used: the view or one of its columns is gone`;
+    observe({ kind: "notice", message });
+    return false;
+  });
+  return { ...options, keys: Object.fromEntries(remaining) };
+}

@@ -15,7 +15,7 @@ import { readRoleLimits } from "../../db/tables/table_facts.ts";
 import { databaseSearch } from "../../engines/database_search.ts";
 import { memorySearch, type SearchAdapter } from "../../search/search_adapter.ts";
 import type { SupabaseRoles } from "./act_as_supabase.ts";
-import type { DeclaredKeys } from "./declared_view_keys.ts";
+import { type DeclaredKeys, withRemainingKeys } from "./declared_view_keys.ts";
 import { decideRecording, type Recording, type RecordingOptions } from "./decide_recording.ts";
 import { findTables } from "./find_tables.ts";
 import { databaseUrl } from "./resolve_database_url.ts";
@@ -49,6 +49,8 @@ interface ServeDatabaseOptions {
   readonly schemas: readonly string[] | null;
   /** The key columns of views, and of tables without a primary key. Default: none. */
   readonly keys?: DeclaredKeys;
+  /** True if the tables have changed since the start. Then a key of a lost view is not an error. */
+  readonly isReread?: boolean | undefined;
   /** SQL functions and SQLite extensions to load. Default: none. */
   readonly additions?: SqliteAdditions | undefined;
   /** The functions of Postgres to serve, or `*` for all. Default: none. */
@@ -81,7 +83,8 @@ export async function serveDatabase(
     ...{ schemas: schemas ?? undefined, keys, roles: acting?.roles },
     functions: options.functions,
   };
-  const { tables, functions } = await findTables(db, wanted, runtime);
+  const read = options.isReread === true ? await withRemainingKeys(db, wanted, observe) : wanted;
+  const { tables, functions } = await findTables(db, read, runtime);
   // If callers have their own roles, the connection's role may lack the rights for this check.
   const limitsOf = async (some: readonly TableInfo[]) =>
     acting === null ? await readRoleLimits(db.driver, some) : new Map<TableInfo, RoleLimits>();
@@ -124,7 +127,8 @@ export async function serveDatabase(
     // No other process can change an in-memory database, and it must not be opened twice.
     describe: db.driver.isShared
       ? async () => {
-        const { tables, functions } = await db.introspect(wanted);
+        const remaining = await withRemainingKeys(db, wanted, () => {});
+        const { tables, functions } = await db.introspect(remaining);
         return describedTables(tables, await limitsOf(tables), functions);
       }
       : undefined,

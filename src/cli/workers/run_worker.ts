@@ -59,7 +59,9 @@ async function openShared(
   { command, share, runtime }: WorkerContext,
   isFirst: boolean,
 ): Promise<OpenService> {
-  const service = await prepareService(command, { runtime, token: share.token, kv: share.kv });
+  const service = await prepareService(command, {
+    ...{ runtime, token: share.token, kv: share.kv, isReread: !isFirst },
+  });
   const endsWith = isFirst && share.number === 1 ? "these workers" : null;
   const shared = { secret: share.secret, endsWith };
   const config = withSharedSecrets(service.config, shared, service.config.runtime ?? runtime);
