@@ -31,7 +31,10 @@ function read(file: string): string | null {
   try {
     return Deno.readTextFileSync(file);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return null;
+    // If a process ends after its file was opened, the read fails with ESRCH.
+    const hasEnded = error instanceof Deno.errors.NotFound ||
+      String(error).includes("No such process");
+    if (hasEnded) return null;
     throw error;
   }
 }

@@ -103,7 +103,10 @@ function isRunning(pid: number): boolean {
     // The state of a process that has ended, and that its parent has not asked for, is Z.
     return !/\) [ZX] /.test(Deno.readTextFileSync(`/proc/${pid}/stat`));
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
+    // A process that ends between the opening of the file and the read is an ESRCH.
+    const isGone = error instanceof Deno.errors.NotFound ||
+      String(error).includes("No such process");
+    if (isGone) return false;
     throw error;
   }
 }
