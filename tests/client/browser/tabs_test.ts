@@ -39,7 +39,7 @@ test("three tabs share one stream, and lose nothing when the one that has it rel
   await untilLive(pages);
   await createNote(site.origin, "to all");
   for (const page of pages) await untilShown(page, ["to all"]);
-  assertEquals(site.streams.open, 1);
+  await untilOneStream(site);
 
   await using writer = writeNotes(site);
   const ends: readonly ((leader: Page) => Promise<unknown>)[] = [
@@ -58,12 +58,16 @@ test("three tabs share one stream, and lose nothing when the one that has it rel
   const titles = ["to all", ...await writer.end()];
   for (const page of left) await untilShown(page, titles);
   assertEquals(left.size, 2);
-  // The service notices a little later that a stream was left.
+  await untilOneStream(site);
+});
+
+/** The service notices a little later that a stream was left. */
+async function untilOneStream(site: Site): Promise<void> {
   for (let turns = 0; site.streams.open > 1 && turns < 100; turns++) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   assertEquals(site.streams.open, 1);
-});
+}
 
 /** The tab whose lock the others wait for. */
 async function leaderOf(pages: readonly Page[]): Promise<Page> {
