@@ -38,7 +38,7 @@ export const plansOptionRule = listOf(
     credits: whole({ from: 0 }),
     interval: shortText(),
     metadata: testedValue<Readonly<Record<string, string>>>(
-      "an object of texts",
+      "an object of strings",
       (given) =>
         typeof given === "object" && given !== null &&
         Object.values(given).every((value) => typeof value === "string"),

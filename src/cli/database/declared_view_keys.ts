@@ -1,5 +1,6 @@
 import type { Database } from "../../db/database.ts";
 import type { IntrospectOptions } from "../../db/introspection.ts";
+import { findNamed } from "../../db/views/view_keys.ts";
 import type { Observer } from "../../runtime/runtime.ts";
 import { Misuse } from "../command_options.ts";
 import { readSchemaNames } from "./additions.ts";
@@ -43,9 +44,7 @@ export async function withRemainingKeys(
   if (given.length === 0) return options;
   const { tables } = await db.introspect({ ...options, keys: undefined });
   const remaining = given.filter(([name, columns]) => {
-    const view = tables.find((one) =>
-      [one.label, one.name, `${one.schema}.${one.name}`].includes(name)
-    );
+    const view = findNamed(tables, name);
     const names = new Set(view?.columns.map(({ dbName }) => dbName));
     if (columns.every((column) => names.has(column))) return true;
     const message = `the key of ${name} is no longer used: the view or one of its columns is gone`;

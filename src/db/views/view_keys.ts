@@ -123,7 +123,7 @@ export function declareKeys(
 ): readonly TableDraft[] {
   const named = new Map(
     Object.entries(keys).flatMap(([name, columns]) => {
-      const draft = findDraft(drafts, name);
+      const draft = findNamed(drafts, name);
       if (draft !== undefined) return [[draft, columns] as const];
       if (leftOut.includes(name)) return [];
       const hint = didYouMean(name, drafts.map((one) => one.label));
@@ -136,9 +136,13 @@ export function declareKeys(
   });
 }
 
-function findDraft(drafts: readonly TableDraft[], name: string): TableDraft | undefined {
-  return drafts.find((one) => one.label === name) ?? drafts.find((one) => one.name === name) ??
-    drafts.find((one) => `${one.schema}.${one.name}` === name);
+/** Returns the table or view that a declared key names: by its label, its name or `schema.name`. */
+export function findNamed<Table extends Pick<TableDraft, "label" | "name" | "schema">>(
+  tables: readonly Table[],
+  name: string,
+): Table | undefined {
+  return tables.find((one) => one.label === name) ?? tables.find((one) => one.name === name) ??
+    tables.find((one) => `${one.schema}.${one.name}` === name);
 }
 
 /** Adds the key. Makes a table read-only, because nothing ensures that the key is unique. */
