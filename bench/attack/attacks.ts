@@ -196,7 +196,6 @@ export const attacks: readonly Attack[] = [
     name: "half-sent headers",
     use: "half-sent",
     request: get("/api/notes"),
-    connections: [1, 50, 1_100],
     descriptors: 1_024,
   },
 ];

@@ -1,10 +1,9 @@
-import { createFallbackListener } from "./fallback_listener.ts";
-import { type ListenAddress, problemResponse } from "./health_listener.ts";
 import { type Described, group, type OptionValues } from "../options/option.ts";
 import { callback, flag, textLike, timerMs, whole } from "../options/option_kinds.ts";
 import { ResponseAborted } from "../problem/response_aborted.ts";
-import { Problem } from "../problem/problem.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import { Problem, problemReply } from "../problem/problem.ts";
+import { type Runtime, sleep } from "../runtime/runtime.ts";
+import { hasSpareDescriptors } from "../runtime/spare_descriptors.ts";
 
 export interface Listenable {
   fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
@@ -69,11 +68,10 @@ export interface Server {
 }
 
 /**
- * Starts a listener that serves `app`, and listens again after a failure. `Deno.serve` stops for
- * ever when the process runs out of file descriptors, which any client can cause by idle
- * connections. Until descriptors are free again, a fallback listener responds to `/healthz` on the
- * same port, by means of reserved descriptors. Throws an Error with the reason if the first attempt
- * fails, for example because the port is in use.
+ * Starts a listener that serves `app`. `Deno.serve` stops forever when the process runs out of file
+ * descriptors, which any client can cause by idle connections. The listener then listens again when
+ * descriptors are free. Throws an Error with the reason if the first attempt fails, for example
+ * because the port is in use.
  */
 export function listen(app: Listenable, options: ListenOptions, runtime: Runtime): Server {
   const { port: wanted, host, reusePort, onListen, stopDeadlineMs } = readListenOptions(options);
@@ -84,11 +82,6 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   const address = { hostname: host, port, reusePort };
   const url = urlOf(host, port);
   const finished = Promise.withResolvers<void>();
-  const fallback = createFallbackListener({
-    address,
-    answer: serving.answer,
-    clock: runtime.clock,
-  });
   /** Null while the listener has failed. */
   let socket: Socket | null = first;
   let stopped: Promise<void> | null = null;
@@ -101,7 +94,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
       } catch (error) {
         socket = null;
         runtime.observe({ kind: "listener_failed", error, retryInMs });
-        await fallback.serveUntilFree(retryInMs);
+        do await sleep(retryInMs); while (stopped === null && !hasSpareDescriptors(minSpare));
       }
     }
   }
@@ -116,7 +109,6 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
     runtime.observe({ kind: "draining" });
     app.announceStop?.();
     answer = async (request, info) => endingConnection(await app.fetch(request, info));
-    fallback.stop();
     const openMs = Math.min(drainMs, stopDeadlineMs);
     if (openMs > 0) await new Promise<void>((resolve) => runtime.clock.after(openMs, resolve));
     const finished = socket?.shutdown();
@@ -156,6 +148,15 @@ export function urlOf(host: string, port: number): string {
 }
 
 const retryInMs = 200;
+
+/** Number of free file descriptors from which a failed listener listens again. */
+const minSpare = 16;
+
+interface ListenAddress {
+  readonly hostname: string;
+  readonly port: number;
+  readonly reusePort: boolean;
+}
 
 type Socket = Deno.HttpServer<Deno.NetAddr>;
 
@@ -210,6 +211,11 @@ function openSocket(address: ListenAddress, { answer, runtime }: Serving): Socke
       return problemResponse(new Problem("internal-error", "The request could not be answered"));
     },
   }, answer);
+}
+
+function problemResponse(problem: Problem): Response {
+  const { status, headers, body } = problemReply(problem);
+  return new Response(body, { status, headers });
 }
 
 /** Returns the response with a header that makes the client end the connection. */

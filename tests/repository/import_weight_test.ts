@@ -44,7 +44,6 @@ Deno.test("importing mod.ts does not load the SQLite of the host", () => {
 /** Files that name Deno, each with the reason why it loads and works without it. */
 const mayNameDeno: Readonly<Record<string, string>> = {
   "src/db/file_permission.ts": "in a message",
-  "src/listen/health_listener.ts": "only serve() calls it",
   "src/kv/deno_kv.ts": "looks for it among the globals",
   "src/kv/open_key_value_store.ts": "in a message",
   "src/listen/listener.ts": "only serve() calls it",
