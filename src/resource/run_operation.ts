@@ -162,7 +162,6 @@ function execute<Intent, Plan, Outcome>(
   );
 }
 
-/** An operation on a table that other programs can change. */
 interface OperationOnTable<Result> {
   readonly name: string;
   readonly request: ResourceRequest;
@@ -214,7 +213,7 @@ function selectsUnknown(select: string | undefined, { table: { byName } }: Resou
   return select !== undefined && !splitNames(select).every((name) => byName.has(nameOfItem(name)));
 }
 
-/** Returns true if a body sets a generated column, because it could now be an ordinary column. */
+/** Returns true if a body sets a generated column. The column may have become an ordinary one. */
 function hasGenerated(body: unknown, { table: { columns } }: Resource): boolean {
   if (typeof body !== "object" || body === null) return false;
   const generated = columns.filter((column) => column.generated);

@@ -3,8 +3,8 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 import { dependsOnCaller } from "./resolve_field_lists.ts";
 
 /**
- * Returns the definitions whose resources show different fields to different callers. In these
- * resources, or in resources that their relations lead to, a field list is a function of the user.
+ * Returns the definitions whose resources can show different fields to different callers: a field
+ * list of the resource, or of a resource that its relations reach, is a function of the user.
  */
 export function varyingDefinitions(
   definitions: readonly ResourceDefinition[],

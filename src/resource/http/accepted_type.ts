@@ -15,7 +15,7 @@ export function acceptedType(
   // accepts headers of many kilobytes.
   const header = headers.get("accept") ?? "*/*";
   if (header.length > maxAcceptLength) return first;
-  // The parameter `numbers=safe` selects a form of numbers. Clients can add it to any type.
+  // The parameter `numbers=safe` selects how numbers are written, so it does not affect the match.
   const accept = header.replace(/;\s*numbers=safe/g, "");
   // An `Accept` header with a charset matches only types with a charset, so `map` adds it.
   const accepted = accepts(

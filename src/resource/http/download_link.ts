@@ -3,10 +3,10 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
 import { parseRequestTarget } from "./request_target.ts";
 
-/** The name of the last parameter of a download link, which contains the sealed credential. */
+/** The name of the last parameter of a download link. Its value is the encrypted credential. */
 export const linkToken = "&downloadToken=";
 
-/** The headers with credentials. For a link, a browser sends cookies, but none of these headers. */
+/** Headers with credentials. A browser opens a link with cookies, but without these headers. */
 const credentialHeaders = ["authorization", "x-api-key"];
 
 const lifetimeMs = 60_000;

@@ -153,8 +153,8 @@ function stateOf(row: Row, policy: EtagPolicy): State {
 /**
  * Returns the state with `text`. The ETag shows `text`, unless the caller cannot read it, or `text`
  * has characters that are unsafe in a header. Then the ETag is a hash of `text` and of the primary
- * key. Without the key, a client could create a row with a guessed version, and compare its ETag
- * with the ETag of another row.
+ * key. If the hash did not contain the primary key, a client could test a guessed version of
+ * another row: it could create a row with this version, and compare the two ETags.
  */
 function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: EtagPolicy): State {
   if (isReadable && /^[0-9A-Za-z._-]{1,100}$/.test(text)) return { text, isShown: true };
@@ -163,7 +163,6 @@ function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: Etag
   return { text: writeJson([...key, text, ...ending]), isShown: false };
 }
 
-/** Returns the row's current ETag, and its ETags under the older secrets. */
 function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
   const { text, isShown } = stateOf(row, policy);
   if (isShown) return [shownTag(text, policy)];

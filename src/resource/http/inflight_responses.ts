@@ -14,7 +14,7 @@ export interface ResponseDelivery extends SerializationTurns {
   readonly identity: string;
   /** True if the responses of the route have been large before. */
   readonly mayBeLarge: boolean;
-  /** Returns a promise that resolves after delivery; null if the server does not report the end. */
+  /** Returns a promise that resolves after delivery; null if the server reports no delivery. */
   delivered(): Promise<unknown> | null;
   /** Returns the part of a multiplexed stream that carries this response, or null. */
   part(): StreamPart | null;
@@ -71,7 +71,7 @@ export class InflightResponses {
     }
   }
 
-  /** Returns the 503 for a response that cannot be sent to an identity now. */
+  /** Returns the 503 for a response that cannot be sent now to this user or address. */
   refusal(identity: string): Problem {
     // The database has already been read for this response. A client that leaves its other
     // responses unread is charged for the read.

@@ -70,7 +70,7 @@ export const cacheControl = "private, no-cache";
 /** The `Vary` header of replies with rows: `Accept` can request `numbers=safe` or a format. */
 export const variesByAccept: Readonly<Record<string, string>> = Object.freeze({ vary: "Accept" });
 
-/** Returns the reply of an operation that returns a number of rows. */
+/** Returns the reply of an operation whose result is only the number of rows. */
 export function countReply(count: number): DataReply {
   return jsonReply(200, { count });
 }
@@ -99,8 +99,8 @@ function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers
 }
 
 /**
- * The content type of replies with `numbers=safe`. It shows that no proxy has created the reply.
- * The charset comes first: nginx decides by the beginning of the type whether to compress.
+ * The content type of replies with `numbers=safe`. Replies of proxies do not have it. The charset
+ * comes first, because nginx decides by the beginning of the type whether to compress.
  */
 export const safeNumbersType: Readonly<Record<string, string>> = Object.freeze({
   "content-type": `${jsonContentType};charset=utf-8;numbers=safe`,
@@ -181,7 +181,7 @@ interface SerializedReply {
 }
 
 const encoder = new TextEncoder();
-/** The size of a chunk, in bytes. It limits the error of the count of undelivered bytes. */
+/** The size of a chunk, in bytes. The count of undelivered bytes can be wrong by one chunk. */
 const bytesOfChunk = 64 * 1024;
 
 /** Returns the JSON in parts. Each part is at least as long as a chunk, except for the last. */

@@ -93,10 +93,10 @@ export interface EventLoopLimits {
   readonly largeBodies: LargeBodyLimiter;
 }
 
-/** A body of this size in bytes waits for a turn: its parsing takes as long as a small request. */
+/** The size, in bytes, from which a body waits for a turn because parsing it is slow. */
 export const largeBodyBytes = 32 * 1024;
 
-/** Begins the work of a request when it has its turn. A large body waits until few requests run. */
+/** Begins a request's work when it has its turn. A large body also waits for other large bodies. */
 export function runInTurn<Result>(
   request: WaitingRequest,
   body: Uint8Array,

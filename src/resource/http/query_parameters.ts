@@ -160,7 +160,7 @@ function refuseNearMiss(name: string, more: ReadonlySet<string>): void {
 
 const maxNearMissLength = 16;
 
-/** The maximum number of unknown parameters. Each name is compared with all known names. */
+/** The maximum number of unknown parameters. Comparing each name with all known names is slow. */
 const maxUnknown = 100;
 
 function tooManyUnknown(): Problem {

@@ -16,7 +16,7 @@ export interface ReceivePartsOptions {
   readonly maxBytes: number;
 }
 
-/** The number of bytes for which each body counts against the shared limit of received bodies. */
+/** Each body counts as this many bytes toward the shared limit of received bodies. */
 const bytesInMemory = 4 * 1024 * 1024;
 
 /** The number of bytes that a client must send within each `bodyTimeoutMs`. */
@@ -76,7 +76,7 @@ export async function* receiveParts(
     }
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
-    // The connection was lost or its framing is invalid. This response may not reach the client.
+    // The connection was lost or its framing is invalid. This response might not reach the client.
     throw new Problem("invalid-body", "The body ended before it was complete", { cause });
   } finally {
     held.end();
@@ -97,7 +97,6 @@ class ClientTime {
     this.#leftMs = bodyTimeoutMs;
   }
 
-  /** Waits for bytes of the client. Throws a 408 when no time is left. */
   async within<T>(reading: Promise<T>): Promise<T> {
     const since = this.#clock.elapsedMs();
     const late = Promise.withResolvers<never>();

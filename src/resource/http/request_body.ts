@@ -216,13 +216,12 @@ interface IncomingBody {
   hold(bytes: number): void;
   /** Waits until the next part can be read. Returns undefined if no wait is necessary. */
   nextPart(): Promise<void> | undefined;
-  /** Stops counting the body against the limit. */
   end(): void;
 }
 
 /**
- * Limits the request bodies that are being received in an app, because clients could send most of a
- * large body and then wait. Large bodies share one limit.
+ * Limits the memory for request bodies that are being received in an app. Otherwise clients could
+ * send most of many large bodies, and then wait. Large bodies share one limit.
  */
 export class ReceivingBodyLimiter {
   #bytes = 0;

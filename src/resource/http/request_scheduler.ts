@@ -28,7 +28,6 @@ const expensiveFromMs = 1;
 const unwatchedMs = 2;
 const maxWaiting = 1_000;
 const waitLimitMs = 10_000;
-/** The wait, in milliseconds, before the scheduler checks for a disconnected client. */
 const lookForClientAfterMs = 250;
 
 interface Waiter {

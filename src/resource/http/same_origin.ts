@@ -15,8 +15,8 @@ export function requireSameOrigin({ header }: { readonly header: Header }): void
 
 /**
  * Returns true if a body has one of the media types, and false if it is JSON. Throws a 415 for
- * other bodies. A page of another origin cannot send `text/plain`, because a browser sends it
- * without a preflight request.
+ * other bodies. A browser sends `text/plain` to another origin without a preflight request, so a
+ * page of another origin also gets a 415 for `text/plain`.
  */
 export function isRawBody(header: Header, types: readonly string[]): boolean {
   const type = mediaTypeOf(header);

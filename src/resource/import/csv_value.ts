@@ -82,7 +82,7 @@ export class AmbiguousTime extends InvalidValue {
 
 const plainDecimal = /^-?\d{1,15}(?:\.\d{1,15})?$/;
 
-/** Returns the timestamp of a number with all microseconds. Throws outside the years 1 to 9999. */
+/** Converts a number to a timestamp with microseconds. Throws outside of the years 1 to 9999. */
 function numericTime(text: string, unit: TimestampUnit | undefined): string {
   if (unit === undefined) throw new AmbiguousTime(text);
   const micros = microsOf(text, unit);

@@ -191,7 +191,7 @@ function recordOf(
     // An export can contain computed fields and relations, which an import ignores.
     if (column === null) continue;
     const value = values[index] ?? null;
-    // Many programs put all fields in quotes, also the fields without a value.
+    // Many programs quote all fields, so a quoted empty field can also mean NULL.
     const text = value === "" && !canBeEmpty(column) ? null : value;
     // If a NOT NULL column has an empty field, the field is omitted, so that the default applies.
     if (text === null && column.notNull) continue;

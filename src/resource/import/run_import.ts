@@ -195,7 +195,7 @@ class RowImport {
       });
       return true;
     } catch (error) {
-      // If a deferred constraint fails at the commit, the error does not name the row.
+      // The error of a deferred constraint names no row, so it is reported for the first line.
       const isCommit = error instanceof DatabaseError && refusalKinds.has(error.kind);
       const refused = isCommit ? new RefusedRowsError([{ line: chunk.from, error }]) : error;
       if (!(refused instanceof RefusedRowsError)) throw error;

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { UnreadableLine } from "./import_record.ts";
 
-/** A part of a body as a string that begins with a record. */
+/** A part of a body, decoded. It begins at the start of a record. */
 export interface TextBlock {
   readonly text: string;
   /** The number of the block's first line, counted from 1. */
@@ -120,7 +120,7 @@ function createDecoder(
 
 const utf32Marks: ReadonlySet<string> = new Set(["255 254 0 0", "0 0 254 255"]);
 
-/** Returns the length of UTF-8 without the last character, which may not be complete. */
+/** Returns the length of the bytes without the last UTF-8 character, which might be incomplete. */
 function wholeCharacters(bytes: Uint8Array): number {
   let end = bytes.length;
   while (bytes.length - end < 3 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end--;

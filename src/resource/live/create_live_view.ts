@@ -30,7 +30,7 @@ export function createLiveView(view: View, resource: Resource, rights: LiveViewG
       : shown.map((item, index) => ({ ...item, _etag: tagOf(rows[index] ?? {}, etag) }));
   const shape = etag === null || withheld.size === 0
     ? shapeOf(view)
-    // If callers lack different columns, they receive different ETags for equal rows.
+    // Callers that lack different columns need different keys, because their ETags differ.
     : [shapeOf(view), [...withheld].map(({ name }) => name)];
   return {
     key: JSON.stringify([shape, rightsKey(include, related)]),
@@ -73,7 +73,7 @@ function shapeOf({ visible, parts, include, safeNumbers }: View): unknown {
   return [shown, ...included, ...(safeNumbers ? ["safe"] : [])];
 }
 
-/** Returns the relations whose rows the stream includes. The stream ignores other tables. */
+/** Returns the relations whose rows the stream includes. It ignores changes of other tables. */
 function shownUnder(
   { table, isIndexed }: Resource,
   includes: readonly Include[],
@@ -159,7 +159,6 @@ async function presentIncluding(
 
 const unaborted = new AbortController().signal;
 
-/** Returns true for the error of a read with too many rows or too many bytes. */
 function isTooMuch(error: unknown): boolean {
   return error instanceof DatabaseError
     ? error.kind === "too-large"

@@ -192,7 +192,7 @@ function tablesToFollow(resources: readonly Resource[]) {
   const all = [...tables];
   return {
     recorded: new Set(all.filter(({ recordable }) => recordable)),
-    /** The columns of views in relations. The change log does not record changes of views. */
+    /** The columns of related views. The change log does not record changes of views. */
     unrecorded: all.filter(({ recordable }) => !recordable).flatMap(({ columns }) => columns),
   };
 }
@@ -203,7 +203,7 @@ export type StreamBody = ReadableStream<Uint8Array> | null;
 /** Returns the live hub of a resource's database. Throws a 404 if there is none. */
 export function hubOf(resource: Resource): LiveHub {
   const hub = resource.hub();
-  // Only a database without subscribable resources has no hub. `authorize` denies its streams.
+  // A database without a hub has no subscribable resource: `authorize` has denied the stream.
   if (hub === null) throw new Problem("not-found", "There is nothing at this path");
   return hub;
 }

@@ -39,7 +39,7 @@ export type CodeApi<Api> =
   & { readonly [Path in keyof Api]: Api[Path] extends ApiResource ? CodeCalls<Api[Path]> : never }
   & CodeApiFunctions<Api>;
 
-/** The functions of an API in code. If a function hides the resource of that name, use `of`. */
+/** The functions of an API in code. `of` also finds a resource with the name of a function. */
 export interface CodeApiFunctions<Api> {
   /**
    * Returns the operations of the first resource that serves a table, with the types of the table.
@@ -183,7 +183,7 @@ export interface CodeCreateBatch<R extends ApiResource> {
 export interface CodeUpdateBatches<R extends ApiResource> {
   /** Changes every row that matches the filter. Returns the number of changed rows. */
   update(filter: CodeFilter, patch: R["update"], options?: CodeCallOptions): Promise<number>;
-  /** Replaces the row of each item, found by the item's key. If one fails, replaces no row. */
+  /** Replaces the row of each item, found by the item's key. If one item fails, replaces no row. */
   replace(
     items: readonly ConditionalItem<ReplaceBody<R>>[],
     options?: CodeCallOptions,

@@ -116,7 +116,7 @@ export type ShapedReply = DataReply | Reply;
 export interface Operation<Intent, Plan, Outcome> {
   readonly name: OperationName;
   readonly access: Access;
-  /** An access that is needed in addition to the main access, such as `update` for an upsert. */
+  /** A second kind of access that the operation needs, such as `update` for an upsert. */
   readonly alsoAccess?: Access;
   readonly takesBody: boolean;
   /** Returns the query parameters that only this operation has, or undefined if there are none. */

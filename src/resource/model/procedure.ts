@@ -89,7 +89,7 @@ export interface Procedure {
   handler(context: ProcedureContext<User | null>, input: unknown): unknown;
 }
 
-/** Returns the database function of a procedure and its overloads. For a handler, returns []. */
+/** Returns a procedure's database function with its overloads. Returns [] for a handler. */
 export function candidatesOf(
   { databaseFunction: called }: Pick<Procedure, "databaseFunction">,
 ): readonly DatabaseFunction[] {

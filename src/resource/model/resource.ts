@@ -196,7 +196,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly hooks: AnyHooks;
   readonly hookTimeoutMs: number;
   readonly procedures: ReadonlyMap<string, Procedure>;
-  /** The limits and challenges of the operations, by access. Absent for an unprotected access. */
+  /** The limits and challenges of the operations, by access. Contains no unprotected access. */
   readonly protections: ReadonlyMap<Access, OperationProtection>;
   readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
   readonly relations: Relations;

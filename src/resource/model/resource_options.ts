@@ -67,7 +67,7 @@ export interface EtagOptions<S, Of = AnyTable> {
   readonly idField?: ColumnReferenceOf<S, Of> | undefined;
   /** The strength of ETags. With `strong`, proxies must not change responses. Default: `weak`. */
   readonly algorithm?: "weak" | "strong" | undefined;
-  /** True to reject a write of one row without `If-Match`, with 428. Default: false. */
+  /** True to reject, with 428, a write of one row that has no `If-Match`. Default: false. */
   readonly require?: boolean | undefined;
 }
 

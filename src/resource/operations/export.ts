@@ -130,7 +130,6 @@ function parseForm(query: Query, resource: Resource): WriterOptions {
 
 const unlimited: PageLimits = { defaultLimit: Infinity, maxLimit: Infinity };
 
-/** Returns the last segment of the path, without characters that are invalid in a file name. */
 function fileName({ url }: Resource): string {
   return url.slice(url.lastIndexOf("/") + 1).replace(/[^\w-]+/g, "_");
 }

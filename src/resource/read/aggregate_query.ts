@@ -35,7 +35,7 @@ export function parseAggregateQuery(
   const metrics = parseMetrics(query, groups);
   const mayUse = (column: ColumnInfo) =>
     metricOf(column, groups) !== undefined || keys.some(({ as }) => as === column);
-  // The group keys take the place of the primary key: they are the last sort keys of groups.
+  // Groups with equal sort values are sorted by the group keys, as rows are by the primary key.
   const table = { ...groups.table, primaryKey: keys.map(({ as }) => as) };
   const syntax = filters.parse(query.get("having") ?? "");
   // The SQL of custom operators is defined for columns and does not apply to groups.

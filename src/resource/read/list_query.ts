@@ -185,7 +185,7 @@ interface ListGrants extends Pick<AdditionalGrants, "related"> {
 
 export interface ListReadPlan {
   readonly read: ReadPlan;
-  /** The row after which the list continues, or null if the position is known. */
+  /** The row after which the list continues, or null unless the cursor names a row by its key. */
   readonly from: ContinuedRow | null;
   /**
    * The number of rows before the page, for an order whose values can vary between statements; null

@@ -139,7 +139,7 @@ function sharedView(resource: Resource, own: Partial<Resource>, safeNumbers: boo
   );
 }
 
-/** Omits relations by columns that the caller cannot read: the related rows would reveal them. */
+/** Omits relations whose columns the caller cannot read, because related rows would reveal them. */
 function relationsOf({ relations }: Resource, seen: Resource): Relations {
   return new Map([...relations].filter(([, relation]) => isSeen(relation, seen)));
 }

@@ -35,7 +35,7 @@ const rowParameters: readonly string[] = [
   ...["filter", "select", "include", "orderBy", "limit", "cursor", "offset", "totalCount"],
 ];
 
-/** Parameters that need a second statement, and so are rejected for volatile functions. */
+/** Parameters that need a second statement. It would call a volatile function a second time. */
 const repeating: readonly string[] = ["cursor", "offset", "totalCount", "include"];
 
 /**
@@ -242,7 +242,7 @@ function listQueryOf(
   return codeFilter === undefined ? ofRows : Object.assign(ofRows, { codeFilter });
 }
 
-/** Returns the returned table's resource, or a new resource. In both, the call is the table. */
+/** Returns the returned table's resource, or a new resource, changed to read from the call. */
 function resourceOfResult(
   called: DatabaseFunction,
   values: FunctionArguments,

@@ -9,7 +9,7 @@ export type RouteTable = ReturnType<typeof createRouteTable>;
 
 /**
  * Creates the table of the routes of an app's resources. Throws a plain Error if two resources have
- * the same path, or if one has the path of another resource's route.
+ * the same path, or if a resource has the path of another resource's route.
  */
 export function createRouteTable(resources: readonly Resource[]) {
   const urls = new Set<string>();
@@ -44,9 +44,9 @@ export function createRouteTable(resources: readonly Resource[]) {
     /** Returns the routes at a raw path, by method; null if there are none. */
     at: (path: string) => find(withoutSlash(path)),
     /**
-     * Returns the canonical form of a raw path. A client can percent-encode any character of the
-     * resource's own path. The rest stays unchanged: `%63ount` is an id, `a%2Fb` is one segment.
-     * Returns null for a percent-encoded path that leads to no resource.
+     * Returns a raw path with the resource's path decoded, because clients can percent-encode any
+     * character. The part after the resource's path stays unchanged: `%63ount` is an id, `a%2Fb` is
+     * one segment. Returns null for a percent-encoded path that leads to no resource.
      */
     canonical(path: string) {
       if (!path.includes("%")) return path;

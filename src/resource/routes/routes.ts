@@ -154,7 +154,7 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
       try {
         endpoint = chosen(request(), resource);
       } catch (error) {
-        // The request that stored the response had this problem, too: the response contains no row.
+        // The stored response also has this problem, so it reveals no row of the upsert.
         if (!(error instanceof Problem)) throw error;
       }
       await endpoint.authorize(request, user, resource);

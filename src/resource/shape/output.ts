@@ -49,7 +49,7 @@ export interface Included {
   /** The related rows. A row occurs once for each group (see `places`) that contains it. */
   readonly rows: readonly Row[];
   readonly read: readonly ColumnInfo[];
-  /** For each row, the index of its group. Parents with equal keys share a group of nested rows. */
+  /** For each item of `rows`, the index of its group. Parents with equal keys share a group. */
   readonly places: readonly number[];
   /**
    * For each parent row, the index of its group of nested rows. The index is -1 if there can be no

@@ -203,8 +203,8 @@ export async function requireWithinScope(
 
 /**
  * Returns true if a write of one row can be a statement without a transaction. If several rows can
- * have the same key, the write may need a rollback. On Postgres, it may also need one if a trigger
- * can change other data although the statement writes no row.
+ * have the same key, the write may need a rollback. On Postgres, it may also need a rollback if a
+ * trigger can change other data although the statement writes no row.
  */
 export function mayWriteAlone(resource: Resource): boolean {
   const { driver, table } = resource;

@@ -177,7 +177,7 @@ function parseRelation(
   }
 }
 
-/** Returns the resource of related rows. Null if no resource exists or links cannot be created. */
+/** Returns the related rows' resource. Null if there is none or links cannot be created. */
 function targetOf(
   { target, type, steps: [step] }: Relation,
   { isNew }: DraftRow,
