@@ -55,7 +55,6 @@ export type SelectedRow<Row, Fields> = [keyof Row] extends [Fields] ? Row
       : PartOf<Row[Name]> | null;
   };
 
-/** The name of the field in an item of `select`. */
 type FirstName<Field> = Field extends `${infer Name}.${string}` ? Name | Field : Field;
 
 /** A document of which only some values are selected. */

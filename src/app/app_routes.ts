@@ -144,7 +144,7 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
   // An operator can view the service as a user. This does not count against the user's limits.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
-  // The path is empty: a view only reads, so its responses contain a path only in problem types.
+  // The path is empty, because a read's response contains a path only in the `type` of a problem.
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,

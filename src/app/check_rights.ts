@@ -196,14 +196,13 @@ async function run(
     return Object.hasOwn(value, field) ? null : `the row has no field "${field}"`;
   }
   const { items } = await api.of(resource).list({ filter: filterOf(id) }).catch((error) => {
-    // The user cannot filter by the key. A list has the scope of `get`, so `get` proves the right.
+    // The user cannot filter by the key. `get` and `list` have the same scope, so `get` was enough.
     if (error instanceof Problem && error.status === 400) return { items: [value] };
     throw error;
   });
   return items.length > 0 ? null : "the list does not contain the row";
 }
 
-/** Runs writes in a transaction, and rolls it back. */
 async function undone(
   api: CodeApi<AnyApi>,
   work: (api: CodeApi<AnyApi>) => Promise<void>,

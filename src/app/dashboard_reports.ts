@@ -156,7 +156,7 @@ function createOutboxReport(outbox: SearchOutbox): Report {
   };
 }
 
-/** Creates the action that retries dead outbox entries. `ids` in its body is a list or `"all"`. */
+/** Creates the action that retries failed outbox entries. Its body has `ids`: a list or `"all"`. */
 function createOutboxReplayAction(outbox: SearchOutbox): Report {
   return {
     name: "outbox-replay",

@@ -114,7 +114,7 @@ function stopSignals(): readonly Deno.Signal[] {
 /** Time after SIGTERM in which load balancers see the 503 of `/readyz`, in milliseconds. */
 const termDrainMs = 3_000;
 
-/** Signals within this time, in ms, count as one: terminal and parent can send the same signal. */
+/** Signals within this time, in ms, count as one: the terminal and the parent can both send it. */
 const sameSignalMs = 100;
 
 /** Exits the process soon, because an open stream or a timer would keep it alive. */

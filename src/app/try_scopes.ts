@@ -38,7 +38,7 @@ export async function tryScopes(
   }
 }
 
-/** Reports each column by which a scope finds related rows without an index, but only once. */
+/** Reports, only once, each column without an index by which a scope finds related rows. */
 function adviseIndexes(
   filter: Filter,
   { trial, resource, observe, advised }: {

@@ -187,7 +187,7 @@ interface CodedCheckout {
 interface CheckoutCodesOptions {
   /** Name of the provider. A code for one provider is invalid for another. */
   readonly provider: string;
-  /** The first secret creates codes, and all verify them. If null, a stored random secret does. */
+  /** The first secret creates codes, and all verify them. Null: use a stored random secret. */
   readonly secrets: readonly string[] | null;
   readonly store: KeyValue;
   readonly random: Random;

@@ -96,7 +96,6 @@ async function serve(
   return await runServeCommand(command, version);
 }
 
-/** Returns why this process cannot start workers; null if it can. */
 function whyNoWorkers(): string | null {
   if (!hasAllPermissions()) return "they have all permissions, so start with deno run -A";
   return Deno.build.os === "linux" ? null : "only Linux distributes the connections of one port";

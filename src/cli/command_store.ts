@@ -23,7 +23,6 @@ export interface StoreAccess {
   readonly isOptional?: boolean;
 }
 
-/** The key-value store that a command uses, and the configuration that was loaded, if any. */
 interface CommandStore {
   readonly config: ServiceConfig | null;
   /** The value for `kv`; undefined if the configuration has no store or keeps it in memory. */
@@ -31,9 +30,9 @@ interface CommandStore {
 }
 
 /**
- * Finds the key-value store of a command: that of `--kv`, of the configuration, or the default
- * file. Throws a plain Error for a store that exists only in memory, and for a missing file unless
- * `creates` is true: a misspelt name would otherwise create a file.
+ * Finds the key-value store of a command: the store that `--kv` or the configuration names, or the
+ * default file. Throws a plain Error for a store that exists only in memory, and for a missing file
+ * unless `creates` is true: a misspelt name would otherwise create a file.
  */
 async function findCommandStore(
   { kv, config: path }: StoreArguments,

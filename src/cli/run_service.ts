@@ -110,7 +110,7 @@ const maxPaths = 12;
 /** Maximum number of lines for the list: a longer list would scroll the banner off the screen. */
 const maxLines = 30;
 
-/** Prints the resources in columns below their common URL, to be read downwards. */
+/** Arranges the resources in columns below their common URL, to be read downwards. */
 function resourceColumns(
   { paths, indexPath, width }: BannerContents,
   url: string,

@@ -18,7 +18,7 @@ export function compileFromPosition(
   if (first === undefined || values.length === 0) return isInclusive ? null : rawSql("1=0");
   const reached = compileFrom({ order, values, dialect, isInclusive }, 0);
   if (values.length === 1 || value === null) return reached;
-  // `reached` implies the first condition, but only the first lets the database use an index.
+  // `reached` implies the comparison before it, but only this comparison can use an index.
   return sql`(${compared(first, value, dialect, true)} AND ${reached})`;
 }
 

@@ -47,7 +47,7 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
 }
 
 /**
- * Returns the ranges of rows that a plan reads one after the other. There is only one if the plan
+ * Returns the ranges of rows that a plan reads one after the other. A plan has only one range if it
  * locks rows, has no limit or has an offset from a position, or if no index can contain its order.
  */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {

@@ -33,7 +33,7 @@ export function joinRelatedRows(
   };
 }
 
-/** Returns the values by which the target table's rows are found, computed from the plan's keys. */
+/** Returns the values that identify rows of the target table, computed from the plan's keys. */
 function keysOfTarget(plan: RelatedKeys, dialect: Dialect): List {
   const { relation: { steps: [step, second] } } = plan;
   const own = step.own;

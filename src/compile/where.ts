@@ -112,7 +112,7 @@ function compileRelated(related: Related, context: Context, depth: number): Frag
       : inner;
     const source = rowsWithFunctions(table, step === last ? comparedColumns(filter) : []);
     const rows = sql`${source} AS ${here} WHERE`;
-    // If SQLite joins the subquery, this column keeps the scan check in the inner loop.
+    // With this column, the scan check stays in the inner loop if SQLite joins the subquery.
     const column = columnOf(pairs[0].other, here);
     return isOnce && step === 0
       ? sql`${rowOf(keys)} IN (SELECT ${join(found, ", ")} FROM ${rows} ${

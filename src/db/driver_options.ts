@@ -48,7 +48,7 @@ export interface SqliteAdditions {
   readonly functions?: URL | string | undefined;
   /** Paths of SQLite extensions, which every connection loads. An extension can add collations. */
   readonly extensions?: readonly string[] | undefined;
-  /** An error if set, because no SQLite library accepts a function as a collation. */
+  /** Must not be set: no SQLite library accepts a function as a collation. */
   readonly collations?: undefined;
 }
 

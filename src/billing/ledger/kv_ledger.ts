@@ -260,7 +260,7 @@ export class KvLedger implements CreditsLedger {
       return {
         result,
         record: { value: posting.state },
-        // Entries come first: only this commit writes them, so a stored entry proves the commit.
+        // The entries are first: only this commit writes them, so they prove that it succeeded.
         relatedMutations: [...entries, ...expired, ...records],
       };
     }, reads);

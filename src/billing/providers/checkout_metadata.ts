@@ -1,8 +1,8 @@
 import type { CheckoutItem, PaidPrice } from "./billing_provider.ts";
 
 /**
- * The metadata members that only the service sets. It removes them from other metadata. `userId` is
- * reserved, because it names the account if `accountId` is missing.
+ * The metadata members that only the service sets. The service removes them from the metadata of
+ * callers. `userId` is reserved, because it names the account if `accountId` is missing.
  */
 export const reservedMetadata = [
   ...["accountId", "userId", "planKey", "prices", "checkoutCode"] as const,

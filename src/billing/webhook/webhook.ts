@@ -190,7 +190,6 @@ export class Webhook {
     return event.creditsToGrant === undefined ? {} : { notGranted: "no-account" };
   }
 
-  /** Returns the account that `resolveAccount` or trusted metadata names. */
   async #namedAccount(event: BillingEvent, isOfServer: boolean) {
     const resolved = await this.#options.resolveAccount?.(event);
     if (resolved !== undefined) return { id: resolved, isOfDeployer: true };
@@ -232,7 +231,6 @@ function isExpected(reason: NotGranted): boolean {
   return reason === "no-credits" || reason === "other-event";
 }
 
-/** Throws for a test delivery in live mode, and for a live delivery in test mode. */
 function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): void {
   if (isLive === null || provider.isLive === null || isLive === provider.isLive) return;
   throw refusedDelivery(`it is of ${isLive ? "live" : "test"} mode`);

@@ -21,8 +21,8 @@ export interface Recording {
 }
 
 /**
- * Sets up the best recording of changes that the rights of the database user allow: by triggers (if
- * requested), else only for writes of the service, else none. `streams` names the missing rights.
+ * Sets up the best recording of changes that the rights of the database user allow: triggers (if
+ * requested), or a log of only the service's writes, or none. `streams` names the missing rights.
  */
 export async function decideRecording(
   { driver }: Database,

@@ -53,7 +53,7 @@ export async function findTables(
   }
 }
 
-/** Returns a hint to schemas with tables, because the requested schemas have no tables. */
+/** Returns a hint that names other schemas, because the requested schemas have no tables. */
 function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
   const open = schemas.filter(({ isOpen }) => isOpen);
   if (open.length === 0) return "";

@@ -49,7 +49,7 @@ interface ServeDatabaseOptions {
   readonly schemas: readonly string[] | null;
   /** The key columns of views, and of tables without a primary key. Default: none. */
   readonly keys?: DeclaredKeys;
-  /** True if the tables have changed since the start. Then a key of a lost view is not an error. */
+  /** True if the tables have changed since the start. Then a key of a missing view is no error. */
   readonly isReread?: boolean | undefined;
   /** SQL functions and SQLite extensions to load. Default: none. */
   readonly additions?: SqliteAdditions | undefined;
@@ -154,7 +154,7 @@ function streamsExcept(
   return hidden.length === streamed.length ? sentence : `${sentence}. ${streams}`;
 }
 
-/** Returns the search options. For a read-only database, the index is in memory. */
+/** Returns the search adapter. For a read-only database, its index is in memory. */
 async function searchIn(
   { driver, label }: Database,
   { writable }: CliRights,

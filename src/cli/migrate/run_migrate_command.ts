@@ -263,7 +263,6 @@ function configuredTables(resources: readonly ResourceDefinition[]): readonly Ta
   return [...new Set(described)].filter(({ own }) => own);
 }
 
-/** Returns all tables that a module exports, including the tables in exported lists. */
 async function exportedTables(path: string): Promise<readonly TableInfo[]> {
   const exported = await importModule(path);
   const values: unknown[] = Object.values(exported).flat();

@@ -12,7 +12,6 @@ import { isInProduction } from "../../runtime/production.ts";
 import { isRandomSecret } from "../../runtime/resolve_secrets.ts";
 import type { CliService } from "../cli_service.ts";
 
-/** How a service is opened, and when it checks if its tables have changed. */
 interface ReopeningOptions {
   readonly open: (runtime: Runtime, isFirst: boolean) => Promise<OpenService>;
   /** True to check the tables every few seconds; else only after signals and failures. */
@@ -114,7 +113,6 @@ class ReopeningService {
     void this.#check();
   }
 
-  /** Checks the tables whenever the database driver receives a signal from another program. */
   #listen({ service }: OpenService): void {
     const before = this.#channel;
     const check = () => void this.#outside(() => this.#check());
@@ -127,7 +125,7 @@ class ReopeningService {
     let opened: OpenService | null = null;
     const tablesChanged = async () => {
       await this.#outside(() => this.#check());
-      // If the next app takes too long to open, the check ends before the comparison does.
+      // A comparison in progress counts as a change: it may still be opening the next app.
       const isReplaced = this.#opened !== null && this.#opened !== opened;
       return isReplaced || this.#comparing !== null;
     };
@@ -155,7 +153,6 @@ class ReopeningService {
     });
   }
 
-  /** Returns the schema version, or null if the database does not respond. */
   async #readVersion(): Promise<string | null> {
     const db = this.#opened?.service.config.db;
     try {

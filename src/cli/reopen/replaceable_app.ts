@@ -53,7 +53,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
     if (response.status >= 500) await looks.ended();
     else if (isUnknown(response, request, asked.app)) await looks.current();
     else return response;
-    // If tables changed and changed back, the app was not replaced, but the version differs.
+    // If the tables changed and changed back, the app is the same, and only the version shows it.
     const isOther = response.status >= 500 && looks.version() !== version;
     if (current === asked && !isOther) return response;
     if (!reads.has(request.method)) {
@@ -122,7 +122,6 @@ const unmade: ReadonlySet<number> = new Set([404, 405, 500]);
 
 const reads: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
-/** Returns the response to a write that failed because the tables have changed. */
 async function changedTables({ headers: given, body }: Response): Promise<Response> {
   await body?.cancel();
   const detail =

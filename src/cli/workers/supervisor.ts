@@ -132,7 +132,6 @@ export class Supervisor {
   /** One round of replacements runs at a time, and one more can wait. */
   readonly #rounds = new Semaphore(1, 1);
   readonly #exitCode = Promise.withResolvers<number>();
-  /** Number of consecutive workers that ended soon after their start. */
   #quickEnds = 0;
   #stoppedAt: number | null = null;
 

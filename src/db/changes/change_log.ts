@@ -47,7 +47,7 @@ export interface ChangeLog {
   /** A random secret, the key of the hashes in resume tokens. It is stored in the database. */
   readonly secret: string;
   end(): Promise<Position>;
-  /** Returns the next changes of a step or after a position, or null if they were purged. */
+  /** Returns the rest of a step, or the changes after a position. Null if they were purged. */
   next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null>;
   /**
    * Runs a SELECT, and returns the rows and the log position at which it has read them. If there

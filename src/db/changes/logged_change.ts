@@ -36,7 +36,7 @@ function imageDecoder(
   };
 }
 
-/** Returns a test that an image fails if it lacks recorded columns, such as columns added later. */
+/** Returns a test that a logged row fails if it lacks a recorded column, such as a newer column. */
 function createCompletenessTest(
   { images }: ChangesEngine,
   exclude: ReadonlySet<ColumnInfo>,
@@ -104,7 +104,7 @@ export function changeDecoder(driver: Driver, exclude: ReadonlySet<ColumnInfo>):
   };
 }
 
-/** Returns a change as logged, which decodes each of its images once, at its first use. */
+/** Returns a change that decodes each of its two row images once, at the first use of the image. */
 function lazyChange(
   logged: Omit<Change, "before" | "after" | "sizeBytes">,
   images: { readonly before: string | null; readonly after: string | null },
@@ -241,7 +241,7 @@ function rowMatch(
 /** The optimistic ids (ids that clients chose for new rows) of a transaction's rows, by row id. */
 export type OptimisticIds = ReadonlyMap<string, string>;
 
-/** The log position before a transaction writes. Null if the log names each transaction. */
+/** The log position before a transaction writes. Null if each change names its transaction. */
 type LogMark = SqlValue;
 
 /** Returns the log position before a transaction writes. */

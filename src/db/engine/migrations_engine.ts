@@ -20,7 +20,7 @@ export interface ComparisonEngine extends ComparisonFacts {
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
   /** Returns a parsed declaration with the types as the engine's catalog prints them. */
   declaredShape(parsed: TableShape): TableShape;
-  /** Returns tables with expressions as the catalog prints them; null if it prints the original. */
+  /** Returns tables with expressions as the catalog prints them. Null if they stay unchanged. */
   readonly written:
     | ((
       connection: Connection,
@@ -93,7 +93,7 @@ export interface ExistingRecording {
 export interface RecordingSetup {
   readonly changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">;
   readonly random: Random;
-  /** True if the table's streams start over, because the columns in its row images have changed. */
+  /** True if the table's streams start over, because its recorded columns have changed. */
   readonly startsAgain: boolean;
 }
 

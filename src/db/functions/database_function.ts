@@ -80,7 +80,7 @@ export async function prepareCall(
   return rows[0]?.[0] === "t";
 }
 
-/** Returns a table whose rows are those of a call. It has the columns of the function's result. */
+/** Returns a table that contains the rows of a call, with the columns of the function's result. */
 export function tableOfCall(
   { name, schema, args, result: { columns, kind } }: DatabaseFunction,
   values: FunctionArguments,

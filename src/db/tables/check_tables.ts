@@ -90,7 +90,7 @@ async function missingParts(
       const isCased = await tableExists({ table, driver }, [{ ...column, dbName }]);
       if (isCased) cased.push(`${label}.${dbName} exists`);
     }
-    // If another program has just added the missing column, the message contains the first error.
+    // No column is missing if another program has just added it. The message then has the cause.
     if (missing.length === 0) texts.push(reasonOf(cause));
     texts.push(...missing.map((name) => `${label}.${name} is missing`));
   }

@@ -10,7 +10,7 @@ export interface SqlTerms {
   endOf(index: number): number;
   /** Returns true if a token is in a condition between WHEN and THEN. */
   isCondition(index: number): boolean;
-  /** Returns the first column of a token's term whose kind strings are read as, or null. */
+  /** Returns the first column in a token's term that does not contain strings, or null. */
   kindedColumnNear(index: number): ColumnInfo | null;
 }
 

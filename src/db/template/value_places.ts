@@ -66,7 +66,7 @@ export function valuePlaces(
   });
   return places;
 
-  /** Returns the assignment in which this token is the whole expression, or a result of a CASE. */
+  /** Returns the assignment whose expression is this token, or a CASE that results in the token. */
   function assignedAt(index: number): AssignedExpression | undefined {
     return assignments.find(({ start, end }) =>
       start === index && end === index + 1 ||

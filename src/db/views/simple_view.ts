@@ -49,7 +49,7 @@ function selectOf(tokens: readonly string[]): number | null {
   return isWord(tokens[at], "SELECT") ? at + 1 : null;
 }
 
-/** Returns the tokens of the select list and of FROM, or null if it has an unsupported clause. */
+/** Returns the tokens of the select list and of FROM, or null for an unsupported clause. */
 function clausesOf(tokens: readonly string[]) {
   const list: string[] = [];
   const from: string[] = [];

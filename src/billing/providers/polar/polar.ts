@@ -124,7 +124,6 @@ function decodedKey(secret: string): readonly Uint8Array<ArrayBuffer>[] {
   return decoded(secret.replace(/^whsec_/, "")).filter((bytes) => bytes.length > 0);
 }
 
-/** Decodes base64. Returns an empty list for an invalid string. */
 function decoded(text: string): readonly Uint8Array<ArrayBuffer>[] {
   try {
     return [new Uint8Array(base64ToBytes(text))];

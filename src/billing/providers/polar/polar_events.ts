@@ -5,7 +5,7 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 
 export const polarName = "polar";
 
-/** Reads an event of Polar. A header contains its `id`. Throws a 400 if the body is no event. */
+/** Reads an event of Polar. `id` comes from a header. Throws a 400 if the body is no event. */
 export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
   const type = body.text("type");
   const data = body.at("data");

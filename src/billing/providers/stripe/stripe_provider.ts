@@ -210,7 +210,6 @@ function subscriptionOf(object: Stripe.Subscription): BillingSubscription {
   return subscription;
 }
 
-/** Runs a call to Stripe. An error of the library becomes a `billing-failed` Problem. */
 async function calling<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -179,7 +179,6 @@ type Found = readonly [column: string | null, difference: DifferenceKind];
 
 /** The known names. A constraint that names any other column or table is not compared. */
 interface ComparableNames {
-  /** The declared columns of the table. */
   readonly columns: readonly string[];
   /** All declared tables, and the tables that the migration drops. */
   readonly tables: readonly TableName[];

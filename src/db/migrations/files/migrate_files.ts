@@ -233,7 +233,7 @@ async function appliedFiles(
   return names.filter((name) => name.endsWith(".sql"));
 }
 
-/** Returns the tables and columns whose values the statements delete without `allowDrop`. */
+/** Returns the tables and columns that lose values, although `allowDrop` does not name them. */
 async function lostParts(
   connection: Connection,
   statements: readonly string[],

@@ -123,7 +123,7 @@ export class TableMigration {
     return await this.hasRowWith(`${present} ${groups}`, isRetyped);
   }
 
-  /** Returns a subquery of the existing rows with new names. A new column has its default. */
+  /** Returns a subquery of the rows, with new column names. New columns have their defaults. */
   #rows(isRetyped: Retyped): string {
     const { existing, columns } = this.pair;
     const present = existing.columns.map((column) => {

@@ -43,7 +43,7 @@ export async function setUpPostgresLogWithin(
   changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">,
   random: Random,
 ): Promise<readonly PostgresLogTable[]> {
-  // Without this lock, two processes that start together would create the log, and one would fail.
+  // Without this lock, if two processes start together, both create the log, and one fails.
   await run(connection, `SELECT pg_advisory_xact_lock(7237120946)`);
   const { functionName, isNew } = await createLog(connection, changes.schema, random);
   const described: PostgresLogTable[] = [];

@@ -147,7 +147,7 @@ export function createLibraryClient(options: LibraryClientOptions): LibraryClien
 
 type Types = Record<string, postgres.PostgresType>;
 
-/** Returns the function that opens the client's connection, and one more per cancel request. */
+/** Returns the function that opens the client's connection and connections for cancel requests. */
 function socketOf(options: LibraryClientOptions): () => Promise<Socket> {
   const { plan, attempt: { server, isEncrypted }, signal } = options;
   let isFirst = true;

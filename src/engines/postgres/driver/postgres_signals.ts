@@ -46,7 +46,7 @@ export function changeSignals(options: PostgresJsConnectionOptions): Signals {
       let ownBackend = "";
       let hasOthers = false;
       let checkedAtMs = 0;
-      /** Counts greetings of new listeners. A check that began before a greeting can miss it. */
+      /** Counts greetings of new listeners, which a check that began earlier can miss. */
       let greetings = 0;
       let isClosed = false;
       options.listeners.count++;
@@ -55,7 +55,7 @@ export function changeSignals(options: PostgresJsConnectionOptions): Signals {
         async opened(connection) {
           const text = `SELECT pg_backend_pid(), pg_advisory_lock_shared(${listenersLock})`;
           ownBackend = (await connection.run(text, [])).rows[0]?.[0] ?? "";
-          // The listener holds the lock now. Processes that checked for it before get a greeting.
+          // The listener holds the lock now. The greeting reaches processes that checked too early.
           await notify(connection, `'listens ' || pg_backend_pid()`);
           await check(connection);
           // While it had no connection, the listener may have missed signals, so it polls now.

@@ -92,7 +92,7 @@ export const postgresMigrationsEngine: MigrationsEngine = {
     turnsKeysOff: () => false,
   },
   recording: {
-    // The arguments of the log's triggers name only excluded columns, so no trigger is dropped.
+    // The log's triggers name only excluded columns. They prevent no migration, so they stay.
     pause: recordedOnServer,
     // A renamed table keeps its triggers, which the usual setup of the log then updates.
     resumed: recordedOnServer,

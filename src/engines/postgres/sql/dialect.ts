@@ -98,7 +98,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     encode,
     decode,
     decodeUntyped,
-    // The text of every stored value can be bound again, except that of the JSON document `null`.
+    // Every stored value's text can be bound again, except the text of the JSON document `null`.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
     hasOtherForms: mayBeStoredDifferently,
     selected: (column) => asValue(column),
@@ -180,7 +180,7 @@ function check(value: unknown, column: ColumnInfo): void {
 /** Returns which comparisons have the same result in memory as in Postgres, which rounds float4. */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
-  // Enum labels are equal if their strings are. Only Postgres compares other types without a kind.
+  // Enum labels are equal if their strings are. Only Postgres compares types without a column kind.
   if (column.databaseType !== undefined && column.enumValues === null) return "never";
   if (column.kind === "text") return "but for order";
   return column.kind === "real" && !doubleTypes.has(introspectedTypeName(column))

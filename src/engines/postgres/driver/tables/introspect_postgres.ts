@@ -211,7 +211,7 @@ function viewInfoOf({ view, writes, isTriggered, isAutomatic }: CatalogueTable):
   };
 }
 
-/** Returns the primary key, or else the smallest unique index (of a table: on NOT NULL columns). */
+/** Returns the primary key, else the smallest unique index. A table's index must be NOT NULL. */
 function keyOf(
   uniques: readonly CatalogueUniqueIndex[],
   columns: readonly CatalogueColumn[],

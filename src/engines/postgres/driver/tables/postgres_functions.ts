@@ -183,7 +183,6 @@ function namesOf({ bodyType, args }: DatabaseFunction): string {
   return bodyType ?? JSON.stringify(args.map(({ column }) => column.name).sort());
 }
 
-/** Returns the arguments that a caller can pass. */
 function inputsOf({ parameters, defaults }: CatalogueFunction) {
   const inputs = parameters.filter(({ mode }) => ["i", "b", "v"].includes(mode));
   return inputs.map((one, index) => ({ ...one, isOptional: index >= inputs.length - defaults }));

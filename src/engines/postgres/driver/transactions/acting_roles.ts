@@ -75,7 +75,7 @@ export async function readActingRoles(
   };
 }
 
-/** FROM clause of faults, such as a policy with an IMMUTABLE function that reads a role. */
+/** A FROM clause that finds faults, e.g. a policy with an IMMUTABLE function that reads a role. */
 const faulty = `FROM (WITH RECURSIVE sources AS (
     SELECT p.oid, p.proname, CASE provolatile WHEN 'i' THEN p.oid END AS wrong,
       lower(coalesce(nullif(p.prosrc, ''), pg_get_functiondef(p.oid))) AS source
@@ -96,7 +96,6 @@ const faulty = `FROM (WITH RECURSIVE sources AS (
     || 'ALTER ROLE ' || quote_ident(session_user) || ' SET row_security = on'
   WHERE NOT current_setting('row_security')::bool) AS f ORDER BY 1 DESC, 2`;
 
-/** Returns SQL that lists the columns for which a role lacks a right. */
 function withoutRight(right: string): string {
   return `(SELECT json_agg(a.attname) FROM pg_attribute a WHERE a.attrelid = c.oid
     AND a.attnum > 0 AND NOT a.attisdropped
