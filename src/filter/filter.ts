@@ -236,7 +236,7 @@ function isNeutral(filter: Filter, neutral: "all" | "none"): boolean {
   return filter.kind === neutral && filter !== missingRows;
 }
 
-/** Returns the result that `term` decides. A missing value in the terms remains in the result. */
+/** Returns the result of a group that `term` decides. Keeps missing values for a later negation. */
 function absorbed(term: Filter, terms: readonly Filter[]): Filter {
   if (!terms.some(hasMissing)) return term;
   return term.kind === "none" ? missingRows : { kind: "or", terms };

@@ -128,7 +128,7 @@ function parseLiteral(literal: Literal, operator: Operator, field: ComparedField
   }
 }
 
-/** Parses a value of `column`. Errors name `field`: the list if `column` describes its elements. */
+/** Parses a value of `column`. Errors name `field`: a list column if `column` is its element. */
 function typed(
   literal: Literal,
   { column, path, safeNumbers }: ComparedField,

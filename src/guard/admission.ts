@@ -254,7 +254,6 @@ export interface AdmissionInput {
   readonly budget: "none" | "enough" | "short";
   /** True if `abuseProtection.pow` is set, so that proof of work can replace missing tokens. */
   readonly powIsOn: boolean;
-  /** True if `abuseProtection.captcha` is set. */
   readonly captchaIsOn: boolean;
   /** True if a CAPTCHA can replace missing tokens for this resource. */
   readonly overflowsToCaptcha: boolean;
@@ -264,13 +263,12 @@ export interface AdmissionInput {
   readonly hasCaptchaGate: boolean;
   /** True if the proof of work is valid, or if the deployer's trust hook requires no work. */
   readonly hasWorked: boolean;
-  /** True if the request contains a valid CAPTCHA token. */
   readonly hasPassedCaptcha: boolean;
 }
 
 /** The result of {@link decideAdmission}: the next step for the request. */
 export type AdmissionVerdict =
-  /** Serves the request. `floor` takes the tokens that are left; a challenge replaced the rest. */
+  /** Serves the request. `floor` takes all tokens left, because a challenge pays for the rest. */
   | { readonly kind: "serve"; readonly debit: "none" | "whole" | "floor" }
   /** Challenges the client: `gate` if the operation requires it, `overflow` for missing tokens. */
   | {

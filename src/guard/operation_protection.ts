@@ -127,7 +127,7 @@ function resolvePowGate(
   return { difficulty: difficulty ?? service.difficulty, trust: trust ?? service.trust };
 }
 
-/** Throws if a cost exceeds the capacity of any class, whose callers could never pay it. */
+/** Throws if a cost exceeds the capacity of a class: its callers could never pay the cost. */
 function requirePayableCost(
   option: string,
   cost: number,

@@ -147,8 +147,8 @@ export class HotKeys {
   }
 
   /**
-   * Reads the related records after the hot keys, or in the same snapshot. A commit that
-   * changes a related record later also changes its hot key. The check of the hot key then fails.
+   * Reads the related records after the hot keys, or in the same snapshot. A later commit to a
+   * related record also changes its hot key, so the check of the hot key fails.
    */
   async #read(
     queues: readonly KeyQueue[],

@@ -17,7 +17,7 @@ export function storeLocationMistake(kv: string): string | null {
   if (!/^http:\/\//i.test(kv)) {
     return `takes a path, ":memory:" or an https:// URL, not one of ${scheme}`;
   }
-  // Over HTTP, others in the network could read the token and all records.
+  // Over HTTP, anyone on the network path could read the token and all records.
   return isLoopback(hostOf(kv)) ? null : "takes http:// on this machine alone: use https://";
 }
 

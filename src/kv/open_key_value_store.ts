@@ -63,7 +63,7 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
     return "commit" in option ? option : createDenoKeyValue(option, runtime);
   }
   if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
-  // The command line and the credits ledger call this without validating options.
+  // The command line and the ledger of paid credits call this function with an unchecked option.
   requireStoreLocation(option);
   if (isOnDenoDeploy(runtime) && !isServer(option)) {
     throw new Error(

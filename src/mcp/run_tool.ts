@@ -74,7 +74,7 @@ async function listResources(args: ToolArguments, context: ToolContext): Promise
   return { data: page, nextCursor: next < entries.length ? String(next) : null };
 }
 
-/** Returns a function that finds a resource's name by its path, with or without the mount path. */
+/** Returns a function that finds a resource's name by its path, which includes the mount path. */
 function namesByPath({ resources, indexBase }: ToolContext): (path: string) => string {
   const names = new Map([...resources].map(([name, one]) => [indexBase + one.path, name]));
   return (path) => names.get(path) ?? path;

@@ -113,5 +113,5 @@ const neutral: Omit<ColumnInfo, "name" | "dbName"> = { ...plainColumn, kind: "in
 
 const ordinal: ColumnInfo = { ...neutral, name: "key", dbName: "key0", notNull: true };
 
-/** The group key for related rows. The rows of a group are related to the key with this index. */
+/** The group key of metrics of related rows: the index of the key to which a group belongs. */
 export const ordinalKey: GroupKey = { column: ordinal, as: ordinal };

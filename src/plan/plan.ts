@@ -117,7 +117,7 @@ export interface SearchPlan {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
   readonly where: Filter;
-  /** A SELECT of the key and rank of each document in the search index that matches. */
+  /** A SELECT of the key and rank of each matching document in the search index. */
   readonly matches: Fragment;
   readonly limit: number;
   readonly offset: number;

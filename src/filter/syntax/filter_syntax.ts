@@ -80,7 +80,6 @@ export function termsOfSyntax(syntax: FilterSyntax): readonly FilterSyntax[] {
 
 /** A group of terms, such as `a;b;c`. It is empty only for empty parentheses: `members.some()`. */
 export interface GroupSyntax {
-  /** The operator between the terms. */
   readonly kind: "and" | "or";
   readonly terms: readonly FilterSyntax[];
 }

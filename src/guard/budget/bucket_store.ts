@@ -29,7 +29,6 @@ export class BucketStore {
     this.#runtime = runtime;
   }
 
-  /** True for a second after a failure of the store. */
   get isDown(): boolean {
     return this.#runtime.clock.elapsedMs() < this.#downUntil;
   }

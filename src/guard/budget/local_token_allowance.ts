@@ -252,7 +252,6 @@ interface DrawResult {
   readonly record: BucketRecord | null;
 }
 
-/** Computes a draw of tokens from a bucket: the new record and the result. */
 function drawTokens(
   value: unknown,
   request: DrawRequest,

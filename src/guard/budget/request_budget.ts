@@ -129,12 +129,12 @@ export class RateLimiter {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken: 0 });
   }
 
-  /** Takes `amount` more tokens. If too few are left, puts the `taken` ones of the request back. */
+  /** Takes `amount` more tokens. If too few are left, puts the request's `taken` tokens back. */
   takeMore(caller: string, amount: number, taken: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken });
   }
 
-  /** Returns true if `amount` tokens are certainly not left. Does not call the store. */
+  /** Returns true if certainly fewer than `amount` tokens are left. Does not call the store. */
   isKnownShort(caller: string, amount: number): boolean {
     return this.#leaseOf(caller).isKnownShort(amount);
   }

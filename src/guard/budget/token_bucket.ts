@@ -78,8 +78,9 @@ function policyOf(name: string, capacity: number, spanMs: number): string {
 
 /**
  * Returns the time of a bucket when the clock shows an earlier time. A small difference is ignored,
- * because the clocks of processes differ, and two processes could refill the bucket in turn. After
- * a large jump back, the new time is used: otherwise the bucket would not refill for a long time.
+ * because the clocks of processes differ, and two processes could refill the bucket for the same
+ * time. After a large jump back, the clock's time is used. Otherwise the bucket would not refill
+ * for a long time.
  */
 function afterClockJump(at: number, now: number): number {
   return at - now <= skewMs ? at : now;

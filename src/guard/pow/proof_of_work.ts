@@ -106,7 +106,7 @@ interface KnownSolution {
   readonly returns: number;
 }
 
-/** How long the solution of another request is refused without calling the store, in ms. */
+/** How long a solution that another request used is refused without calling the store, in ms. */
 const replayMemoryMs = 1_000;
 
 /** How many refused requests can use a solution before the successful one. */

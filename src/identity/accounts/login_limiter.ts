@@ -83,7 +83,6 @@ async function tracked<T>(
 /** The account name and the IP address for which failed logins are counted. */
 interface LoginSubjects {
   readonly email: string;
-  /** The client's IP address; null if unknown. */
   readonly address: string | null;
 }
 

@@ -9,7 +9,6 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVeri
 export type VerifyToken = (token: string) => Promise<Verification>;
 
 interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
-  /** Called when the keys of the remote key set have changed. */
   readonly onChange: () => void;
 }
 
@@ -239,7 +238,7 @@ async function verifyJwt(
     requiredClaims: requireExpiry ? ["exp"] : [],
   };
   try {
-    // `jwtVerify` has one overload for keys and another overload for functions.
+    // `jwtVerify` has separate overloads for keys and functions, so TypeScript needs two calls.
     const { payload } = typeof key === "function"
       ? await jwtVerify(token, key, checks)
       : await jwtVerify(token, key, checks);

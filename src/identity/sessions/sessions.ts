@@ -65,7 +65,6 @@ export interface NewSession {
 
 interface SessionsOptions {
   readonly store: KeyValue;
-  /** Returns the current account of a user, or null if there is no such account. */
   readonly findAccount: (id: string) => Promise<Account | null>;
   /** How long a session lasts without being used, in milliseconds. */
   readonly idleMs: number;

@@ -59,7 +59,7 @@ export class AggregateReader {
   /** Reads the result. Rejects if the result is too large or the query takes too long. */
   async read(): Promise<AggregateReadResult> {
     const { runtime: { clock }, limits } = this.#context;
-    // The database also returns metrics that clients do not see, and one group more than the limit.
+    // The database also returns hidden metrics and one extra group, so the limit is doubled.
     const maxAnswerBytes = 2 * limits.maxEventBytes;
     const startedAt = clock.elapsedMs();
     const reading = await this.#readIncremental() ??

@@ -40,7 +40,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
   readonly #listeners: Set<AggregateListener>;
-  /** The user or IP address whose memory limit the groups count against: the oldest listener's. */
+  /** The user or IP address of the oldest listener. The groups count against its memory limit. */
   #identity: string;
   readonly #memory: GroupMemory;
   readonly #context: StreamContext;

@@ -52,7 +52,6 @@ export interface AggregateStreamOptions {
   readonly aggregates: SharedAggregates;
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
-  /** The user id or IP address of the client that requested the stream. */
   readonly identity: string;
 }
 

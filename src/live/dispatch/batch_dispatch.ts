@@ -26,7 +26,6 @@ export interface DispatchOptions {
   readonly matcher: Matcher;
   readonly log: ChangeLog;
   readonly resumeTokens: ResumeTokens;
-  /** The approximate maximum size of the events that a group receives together, in bytes. */
   readonly maxEventBytes: number;
   /** Evaluates a row change again in the database, to check the evaluation in memory. */
   check(group: SubscriberGroup, rowChange: RowChange): void;

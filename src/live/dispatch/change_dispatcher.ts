@@ -56,7 +56,6 @@ export class ChangeDispatcher {
     for (const one of [table, ...related, ...included]) this.#forgetTable(one);
   }
 
-  /** True while only some subscribers have received the events of the current step of the log. */
   get isDelivering(): boolean {
     return this.#fanOut.isUnderway;
   }

@@ -27,10 +27,10 @@ export class GroupHeldRows {
     } else this.#addExceptions(subscriber, own);
   }
 
-  /** Removes a subscriber. Returns its rows newer than the sent changes; null if unknown. */
+  /** Removes a subscriber. Returns its rows that are newer than the sent changes, if known. */
   leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
     const rest = this.#exceptions.delete(subscriber) ? null : this.#held.aheadOnly();
-    // While there are no subscribers, changes do not update the held rows.
+    // Changes do not update the held rows while there are no subscribers, so the rows are unknown.
     if (others.size === 0) this.#held = HeldRows.unknown();
     return rest;
   }

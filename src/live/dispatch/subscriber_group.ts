@@ -79,7 +79,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     this.#liveSubscribers.add(subscriber);
   }
 
-  /** Removes a subscriber. Returns its rows newer than the sent changes; null if unknown. */
+  /** Removes a subscriber. Returns its rows that are newer than the sent changes, if known. */
   leave(subscriber: LiveSubscriber): HeldRows | null {
     if (!this.#liveSubscribers.delete(subscriber)) return null;
     return this.heldRows?.leave(subscriber, this.#liveSubscribers) ?? null;

@@ -221,7 +221,7 @@ function currentRowChange(rowChange: RowChange | undefined, row: Row | null): Ro
   };
 }
 
-/** Returns the requests with unsafe results, because their related rows changed after `to`. */
+/** Returns the requests with results that may be wrong: their related rows changed after `to`. */
 async function movedSince<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
   { log, matcher, to }: EvaluationContext,
@@ -272,7 +272,6 @@ export interface CurrentRowsQuery {
   readonly reader: RowReader;
   readonly keys: readonly Key[];
   readonly filters: readonly Filter[];
-  /** The user or IP address whose limits the read counts against. */
   readonly identity: string;
 }
 

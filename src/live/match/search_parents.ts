@@ -98,7 +98,7 @@ async function readParents<G>(
     // One row above the limit shows that there are too many.
     most: maxAffectedParents + 1,
     byIndex: isIndexed,
-    // Few keys are searched, and the searched columns usually have an index.
+    // Prevents a scan: few keys are searched, and the searched columns usually have an index.
     isUnindexed: false,
   });
   if (found === null || found.rows.length > maxAffectedParents) return null;
@@ -177,7 +177,7 @@ export function linkKeysOf(
 ): readonly RelatedKey[] {
   const { before, after } = change;
   const step = parentSteps[0]?.relation.steps[0];
-  // A row that neither was nor is included causes no event, which would reveal that the row exists.
+  // An event for a row that neither was nor is included would reveal that the row exists.
   const passes = (row: Row | null) => row !== null && decide({ row }) !== false;
   if (step === undefined || (!passes(before) && !passes(after))) return [];
   if (mayMatter !== null && !mayMatter(change)) return [];

@@ -47,7 +47,6 @@ export abstract class LiveStream {
   /** True if the stream has sent all changes that the feed has published. */
   abstract get isLive(): boolean;
 
-  /** Called by the `ReadableStream` whenever its queue has room. */
   abstract pull(): Promise<void> | undefined;
 
   abstract switchQuery(query: LiveQuery, reason: InvalidationReason): void;
@@ -88,7 +87,6 @@ export abstract class LiveStream {
     this.#opening = "";
   }
 
-  /** Called by the `ReadableStream` when its reader has disconnected. */
   cancel(): void {
     this.#close();
   }

@@ -65,7 +65,6 @@ export class MultiplexedStream {
     controller.enqueue(toBytes(commentText));
   }
 
-  /** Called by the `ReadableStream` whenever its queue has room. */
   pull(): void {
     // While one part sends, a pull of another part would mix their events.
     if (this.#isSending || this.#isEnding) return;
@@ -74,7 +73,6 @@ export class MultiplexedStream {
     for (const part of [...parts.slice(first), ...parts.slice(0, first)]) part.pull();
   }
 
-  /** Called by the `ReadableStream` when its reader has disconnected. */
   cancel(): void {
     this.#close();
   }
@@ -150,7 +148,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
   #facts: SubscriptionRowDescription | null;
   #stream: LiveStream | null = null;
   #end: ((delayMs: number) => void) | null = null;
-  /** The bytes from before the start of the response, when a part can be refused; then null. */
+  /** Bytes kept until the response starts, since the part may be refused. Null after the start. */
   #early: Uint8Array[] | null = [];
   #isEnded = false;
   #isPulling = false;

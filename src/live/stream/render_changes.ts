@@ -27,7 +27,6 @@ import { mayAffectFilter, relatedTables } from "../match/may_affect_filter.ts";
 export interface GroupEvaluation {
   readonly group: SubscriberGroup;
   readonly matcher: Matcher;
-  /** The user or IP address whose limits the reads count against. */
   readonly identity: string;
 }
 

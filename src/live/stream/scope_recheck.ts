@@ -23,7 +23,6 @@ export interface ScopeHolder {
   regrant(grant: Grant | null): void;
   /** Ends the stream, because its scope threw an error or the user may read other fields now. */
   revoke(): void;
-  /** Calls {@link ScopedRequest.sameFieldsAs} of the stream's request. */
   sameFieldsAs(user: User | null): boolean;
 }
 

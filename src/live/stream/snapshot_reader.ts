@@ -38,7 +38,6 @@ export interface SnapshotRequest {
   readonly start: SnapshotStart | null;
   /** The page must be read at or after this log position; null if any page is sufficient. */
   readonly minPosition: Position | null;
-  /** The user id or IP address of the stream's request. */
   readonly identity: string;
 }
 

@@ -88,7 +88,7 @@ export class StreamQuota {
   }
 }
 
-/** A client's limit of parts is this times its limit of streams. More would delay other streams. */
+/** The limit of parts for each stream that a client may open. More would delay other streams. */
 const partsOfStream = 10;
 
 function tooMany(why: string): Problem {
@@ -104,7 +104,7 @@ const retryAfterSeconds = "15";
 
 /** The work limit of a user or IP address: two of the most expensive filters, or 200 searches. */
 const maxWorkOfOne = 1_000;
-/** The work limit is at least this times the limit of streams: four text searches a stream. */
+/** The least work limit for each stream that a client may open: four text searches. */
 const workOfStream = 20;
 /** The work limit of all streams in the process: two thousand text searches. */
 const maxWorkOfAll = 10_000;

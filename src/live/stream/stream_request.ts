@@ -9,7 +9,6 @@ import type { Relation } from "../../schema/relation.ts";
 
 /** A request for a live stream, which the resource passes to the hub. */
 export interface StreamRequest extends ScopedRequest, Pick<LiveQuery, "table" | "reader" | "view"> {
-  /** The caller's IP address; null if unknown. */
   readonly address: string | null;
   /** The filter of the rows that the caller may see. */
   readonly scope: Filter;

@@ -16,7 +16,6 @@ interface StreamSessionOptions {
   readonly endsAt: number;
   readonly expiresAt: number;
   readonly quotaSlot: StreamSlot;
-  /** The part of a multiplexed stream that carries this stream; null if it has its own response. */
   readonly part: StreamPart | null;
   /** The columns that the change log never records. */
   readonly excluded: ReadonlySet<ColumnInfo>;

@@ -128,7 +128,7 @@ function statementCache(handle: SqliteHandle) {
     // With an empty statement, node:sqlite would crash (segmentation fault).
     if (start === "") throw new Error("Cannot run an empty statement");
     const statement = handle.prepare(text);
-    // A read runs again if an integer was rounded. A write cannot, so its rows have bigints.
+    // A read that rounded an integer runs again. A write must not, so its rows have bigints.
     const fresh: Prepared = {
       statement,
       kind: statementKind(start, statement.readOnly),
@@ -165,7 +165,7 @@ interface Prepared {
   readonly kind: StatementKind;
   /** True to read integers as bigints, after an integer was too large for a number. */
   exact: boolean;
-  /** The columns of the result, or null if they depend on more than the SQL. */
+  /** The columns of the result, or null if ALTER TABLE can change them because of a `*`. */
   readonly columns: readonly ResultColumn[] | null;
   /** True if the statement can sort rows after it has read all of them. */
   readonly sorts: boolean;
@@ -278,7 +278,7 @@ export interface BusyRetry {
   readonly waitLimitMs: number;
   /** Returns true if the error means that another connection holds a lock. */
   readonly isBusy: (error: unknown) => boolean;
-  /** Called after an attempt has met a lock. The next attempt waits for the promise. */
+  /** Called when an attempt fails because of a lock. The next attempt waits for the promise. */
   readonly onBusy?: () => Promise<void>;
 }
 

@@ -144,7 +144,7 @@ export class SqliteDriver implements Driver {
       }
     } catch (error) {
       const { busyRetry, library, file, writer } = this.#options;
-      // A program can have been killed in a transaction, which only a writing connection can undo.
+      // A killed program can have left a transaction open. Only a writing connection can undo it.
       const isLeft = writer === null && isUnwritable(library.errorName(error)) && file.hasChanges();
       if (isLeft) endJournal(library, file.path);
       return isLeft || busyRetry.isBusy(error)
@@ -212,7 +212,7 @@ export class SqliteDriver implements Driver {
     await Promise.all([this.#writes?.close(), threads.close()]);
     this.#turn?.close();
     reader.close();
-    // When the last connection closes, it copies the journal to the file if it can write.
+    // The last connection to close copies the journal to the file, if this connection can write.
     writer?.close();
     if (writer === null && file.hasIdleJournal()) {
       endJournal(this.#options.library, file.path);
@@ -232,7 +232,7 @@ export class SqliteDriver implements Driver {
       : translated;
   }
 
-  /** Returns true if the schema uses a missing function or collation, and not only a statement. */
+  /** Returns true if the schema, and not only a statement, uses a missing function or collation. */
   #isInSchema(name: string): boolean {
     const text = "SELECT 1 FROM sqlite_schema WHERE instr(lower(sql), lower(?)) > 0 LIMIT 1";
     return this.#options.reader.run({ text, values: [name] }).rows.length > 0;

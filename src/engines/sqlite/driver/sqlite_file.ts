@@ -129,7 +129,6 @@ function temporaryFile(): SqliteFile {
 
 interface OpenConnectionOptions {
   readonly readOnly: boolean;
-  /** The clock by which the duration of statements is measured. */
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly functions: ApplicationFunctions;
   /** Absolute paths of SQLite extensions. */

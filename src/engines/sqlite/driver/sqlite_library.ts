@@ -2,7 +2,7 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 
 /** The interface of the SQLite driver to a SQLite library: better-sqlite3 or `node:sqlite`. */
 export interface SqliteLibrary {
-  /** The library's name, by which it claims a file. Another library would release its locks. */
+  /** The name that claims a file for this library: another library would release its locks. */
   readonly name: string;
   /** Opens a file and loads extensions. If an extension does not load, the error has no code. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;
@@ -23,9 +23,9 @@ export interface SqliteHandle {
   ): void;
   /** Defines a non-deterministic function, which SQLite calls for every row. It must not throw. */
   defineCheck(name: string, work: (value: unknown) => number | bigint): void;
-  /** Defines a function with any number of arguments. Integers in and out are bigints. */
+  /** Defines a function with any number of arguments. Integer arguments and results are bigints. */
   defineFree(name: string, deterministic: boolean, work: (...values: unknown[]) => SqlValue): void;
-  /** Defines an aggregate with any number of arguments. Integers in and out are bigints. */
+  /** Defines an aggregate of any number of arguments. Integer arguments and results are bigints. */
   defineAggregate<State>(name: string, work: SqliteAggregate<State>): void;
   close(): void;
 }

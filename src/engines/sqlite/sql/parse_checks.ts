@@ -17,7 +17,7 @@ export function columnsOfCheck(
   return columns.filter((column) => named.has(column.toLowerCase()));
 }
 
-/** Returns the quoted name at the start of a condition: SQLite reports only this name. */
+/** Returns the first name of a condition if it is quoted: SQLite then reports only this name. */
 function firstQuoted(text: string): string | null {
   const [first = ""] = ddlTokens(text);
   const name = nameOfToken(first);

@@ -16,7 +16,7 @@ import { isAny } from "../../../schema/structured/structured_value.ts";
 export const sqliteImages: ImageDialect = {
   // Each row is a SELECT in a UNION ALL. SQLite allows 500.
   maxRows: 100,
-  // Rows with a number and with a string in one column are apart: SQLite would convert the string.
+  // A batch never mixes numbers and strings in a column, because SQLite would convert the strings.
   batchKey: (row, columns) =>
     columns.map((column, index) => fits(row[index] ?? null, column) ? "+" : "-").join(""),
   from,

@@ -1,9 +1,9 @@
 import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
- * The SQL function that checks the time, which every SQLite driver registers on each connection. It
- * is not deterministic. It returns 1, or {@link overLimitResult} when a statement has run too long.
- * Its argument is the number of bytes that the next condition examines, or NULL to check now.
+ * The SQL function that checks the time limit. Every SQLite driver registers it on each connection.
+ * It is not deterministic. It returns 1, or {@link overLimitResult} when a statement has run too
+ * long. Its argument is the number of bytes that the next condition examines, or NULL to check now.
  */
 export const timeCheckFunctionName = "service_time_check";
 

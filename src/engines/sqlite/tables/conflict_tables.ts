@@ -22,7 +22,7 @@ export async function sqliteConflictTables(
     );
     return tables.filter(({ name }) => names.has(name.toLowerCase()));
   } catch (error) {
-    // While the file is locked, each table counts as one that can replace rows, so no row is lost.
+    // If the file is locked, writes to all tables override REPLACE and IGNORE, so no row is lost.
     if (error instanceof DatabaseError) return tables;
     throw error;
   }

@@ -28,8 +28,8 @@ export interface LimitedReadsOptions {
 /** If a count or aggregate is expected to take longer than this, in ms, another thread runs it. */
 const shortScanMs = 2;
 /**
- * The time limit of a count or an aggregate that was short before. A sort cannot be aborted, so
- * reading before a sort has a quarter of the time.
+ * The time limit of a count or an aggregate that was short before. A sort cannot be aborted, so a
+ * query that sorts must read its rows in a quarter of the time.
  */
 const knownLimit: TimeLimit = {
   ...fixedTimeLimit(4 * shortScanMs, () => false),
@@ -102,7 +102,7 @@ export class LimitedReads {
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.kind !== "too-slow") throw error;
       bytes.left = before;
-      // The full read takes longer, but even this time makes the next read use another thread.
+      // The read was aborted, but even its time so far sends the next read to another thread.
       if (isKnown) this.#durations.measured(statement, clock.elapsedMs() - beganAt);
     }
     return this.#readElsewhere(statement, limits, bytes, atOnce);
@@ -192,14 +192,14 @@ const elsewhere: ReadStrategy = { atOnce: false, isElsewhere: true };
 
 interface TableWidth {
   bytes: number;
-  /** An upper bound of the bytes of all rows: the size of a small database, or Infinity. */
+  /** An upper bound of the bytes of all rows: the database's size if it is small, or Infinity. */
   total: number;
   freshUntil: number;
 }
 
-/** How long a measured width is used at least, in milliseconds. */
+/** The minimum time for which a measured width is used, in milliseconds. */
 const freshForMs = 60_000;
-/** The maximum fraction of the elapsed time for which one table is measured. */
+/** The maximum share of the elapsed time that is spent on measuring one table. */
 const shareOfMeasuring = 1 / 200;
 /** The assumed bytes of a cell in a column without long values. */
 const bytesOfShortCell = 32;
@@ -210,7 +210,7 @@ const bytesOfShortCell = 32;
 const wideRow = 64 * 1024;
 /** The length from which a written value can make rows much wider than when they were measured. */
 const longValue = 64 * 1024;
-/** The factor by which a read can exceed its limit if the bytes of its rows are not counted. */
+/** The factor by which a read can exceed its byte limit if its rows' bytes are not counted. */
 const maxExcess = 4;
 
 /** Measures each table's widest row, because reading small rows all together is twice as fast. */

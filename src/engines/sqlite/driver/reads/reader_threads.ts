@@ -21,7 +21,6 @@ export interface SlowRead {
   readonly bytes: RemainingBytes;
   /** Runs the read in the main thread, if no thread can be started. */
   readonly inline: () => QueryResult;
-  /** Called with the duration of the read in the thread, in milliseconds. */
   readonly measured: (ms: number) => void;
 }
 

@@ -111,7 +111,7 @@ function isInteger(value: SqlValue): boolean {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-/** Returns the common format of the values, or the format of CURRENT_TIMESTAMP without values. */
+/** Returns the common format of the values. Without values, the format of CURRENT_TIMESTAMP. */
 function timestampFormat(
   sample: readonly SqlValue[],
 ): { readonly kind: "timestamp"; readonly timestampFormat: TimestampFormat } | null {

@@ -2,7 +2,6 @@
 export interface TableListEntry {
   readonly name: string;
   readonly type: string;
-  /** The CREATE statement. */
   readonly sql: string;
 }
 

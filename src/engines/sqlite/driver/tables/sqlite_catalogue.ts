@@ -64,7 +64,7 @@ export async function readFileForeignKeys(
 const uniqueIndexFacts = {
   owner: cell.text("t.name"),
   name: cell.text("i.name"),
-  /** True for the index of the primary key. A key without an index is the row id. */
+  /** True for the index of the primary key. A key that is the row id has no index. */
   isKey: cell.flag("i.origin = 'pk'"),
   isPartial: cell.flag("i.partial"),
   /** The CREATE INDEX statement, or null for the index of a constraint. */
