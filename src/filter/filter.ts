@@ -27,8 +27,8 @@ export type Filter<Of = AnyTable> =
   & { readonly tableName?: Of };
 
 /**
- * A filter node that compares a column. `values` has as many items as the operator takes. They are
- * in-process values of the column, or operands for a value in a document.
+ * A filter node that compares a column. `values` has as many items as the operator takes:
+ * JavaScript values of the column, or operands for a value in a document.
  */
 export interface Comparison {
   /** Distinguishes a comparison from other filter nodes. */

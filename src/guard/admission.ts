@@ -142,7 +142,7 @@ export class Admission implements IdempotentAdmission, Debit {
       : error;
   }
 
-  /** Adds the challenges for other resources' rows. Returns false if they require no challenge. */
+  /** Adds the challenges that rows of other resources require. Returns false if there are none. */
   #addGates(embedded: readonly EmbeddedItems[]): boolean {
     const gates = embedded.flatMap(({ protection: { pow } }) => pow ?? []);
     const captchas = embedded.flatMap(({ protection: { captcha } }) => captcha ?? []);

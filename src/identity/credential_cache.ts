@@ -12,7 +12,6 @@ export interface CredentialState {
 
 export interface CredentialCacheOptions {
   readonly clock: Clock;
-  /** How long a credential is trusted before it is read again, in milliseconds. */
   readonly recheckMs: number;
   /** Reads a credential; null if it is unknown or has ended. `isUsed` is false for rechecks. */
   read(text: string, isUsed: boolean): Promise<CredentialState | null>;

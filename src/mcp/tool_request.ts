@@ -21,7 +21,6 @@ export type SendToolRequest = (request: ToolRequest) => Promise<ToolResponse>;
 export class ToolRefusal extends Error {}
 
 export interface ToolRequestsOptions {
-  /** Sends a request to this service. */
   fetch(request: Request): Promise<Response>;
   readonly caller: Request;
   /** The base path of the resources, without the path at which the app is mounted. */

@@ -33,7 +33,7 @@ export interface FieldSchema {
   readonly minLength?: number;
   /** Maximum length of the field's strings in characters. */
   readonly maxLength?: number;
-  /** Regular expression with the flag `u`. It must match a part of each string, or all of it. */
+  /** Regular expression with the flag `u`, which must match at least a part of each string. */
   readonly pattern?: string;
   /** Format that each string must have. */
   readonly format?: "email";

@@ -48,7 +48,6 @@ export interface OpenapiInput extends DescribedService {
   readonly isIdempotent: boolean;
   /** True if clients can continue with proof of work after their request budget is used up. */
   readonly challengesByWork: boolean;
-  /** Name of the request header that contains a CAPTCHA token. */
   readonly captchaHeader: string;
   /** Returns the described routes outside of resources. Programs can add routes later. */
   routes(): readonly DescribedRoute[];

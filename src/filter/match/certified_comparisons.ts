@@ -21,7 +21,7 @@ export interface CertifiedComparisons {
   demote(comparison: Comparison): void;
 }
 
-/** Creates the set of comparisons whose results tests have verified. `demote` is permanent. */
+/** Creates the set of comparisons that tests have verified. `demote` is permanent. */
 export function createCertifiedComparisons(dialect: Dialect): CertifiedComparisons {
   const certified = new Set(
     Object.entries(dialect.certified).flatMap(([cell, symbols]) =>

@@ -110,7 +110,7 @@ function range(symbol: string, keyword: string, wanted: boolean): Operator {
   };
 }
 
-/** Compares in-process values. For a kind without an order, only the result 0 has a meaning. */
+/** Compares JavaScript values. For a kind without an order, only the result 0 has a meaning. */
 function compareValues(left: unknown, right: unknown, column: ColumnInfo): number {
   const { compare } = kinds[column.kind];
   return compare === null ? Number(left !== right) : compare(left, right);

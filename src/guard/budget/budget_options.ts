@@ -9,7 +9,7 @@ export interface BudgetOptions {
    * user has the class `authenticated`. A class that is missing here has no limit.
    */
   readonly classes: Readonly<Record<string, BudgetClassOptions>>;
-  /** Returns a caller's class. `anonymous` applies if it throws or returns an unknown class. */
+  /** Returns a caller's class. An error or an unknown class means `anonymous`. */
   readonly classify?: Classify | undefined;
 }
 

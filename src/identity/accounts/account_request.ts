@@ -42,7 +42,7 @@ export class AccountFields {
     if (typeof value !== "string" || value === "") this.refuse(name, "must be a text");
     else if (value.length > maxLength) this.refuse(name, `has more than ${maxLength} characters`);
     else if (!value.isWellFormed()) this.refuse(name, "holds half a character");
-    // scrypt would ignore NUL at a password's end: it pads keys with NUL (RFC 2104, 3).
+    // scrypt would ignore NUL at a password's end: HMAC pads its key with NUL (RFC 2104, 3).
     else if (value.includes("\0")) this.refuse(name, "holds a character that is none");
     else return value;
     return "";

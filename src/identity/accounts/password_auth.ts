@@ -85,7 +85,7 @@ async function openAdministration(
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
     rules: passwords,
     async endSessions(userId) {
-      // A new epoch ends all older sessions. It never expires: their lifetime is unknown here.
+      // Ends all older sessions. The epoch never expires: the lifetime of sessions is unknown here.
       if (configured !== null) await beginSessionEpoch(configured, userId, runtime);
     },
   };

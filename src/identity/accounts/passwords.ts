@@ -43,8 +43,8 @@ export function createPasswords(
     hash: (password: string, identity: string) =>
       inTurn(identity, () => hasher.hash(normalized(password))),
     /**
-     * Returns true if the password has this hash. If the account is missing, `hash` is null: the
-     * check then takes as long as for an account, and returns false.
+     * Returns true if the password has this hash. `hash` is null for a missing account: the check
+     * then takes as long as for an existing account, and returns false.
      */
     verify: (password: string, hash: string | null, identity: string) =>
       inTurn(identity, async () => {

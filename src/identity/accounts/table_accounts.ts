@@ -13,7 +13,6 @@ export interface AccountColumns {
   readonly id: ColumnInfo;
   readonly email: ColumnInfo;
   readonly passwordHash: ColumnInfo;
-  /** The column of the user's name; null if the table has no such column. */
   readonly name: ColumnInfo | null;
   /** The column of the roles: JSON with a list of strings, or a string with one role. */
   readonly roles: ColumnInfo | null;

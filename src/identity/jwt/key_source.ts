@@ -107,7 +107,7 @@ interface KeySetOptions {
   readonly onChange: () => void;
 }
 
-/** Age at which keys are fetched again, in milliseconds. Old keys remain in use if this fails. */
+/** Age at which keys are fetched again, in milliseconds. If that fails, old keys remain in use. */
 const maxAgeMs = 10 * 60_000;
 /** Minimum time between two fetches after a fetch has succeeded, in milliseconds. */
 const pauseMs = 60_000;

@@ -17,7 +17,7 @@ export interface ChangeFeedOptions {
   readonly log: ChangeLog;
   readonly runtime: Runtime;
   readonly ringLimits: RingBufferLimits;
-  /** Publishes one batch after another. The feed's position advances when the promise resolves. */
+  /** Publishes a batch. When the promise resolves, the feed's position advances. */
   publish(batch: ChangeBatch): MaybePromise<void>;
   /** Called when changes were purged before the feed could read them. */
   onHistoryLost(): void;

@@ -21,7 +21,6 @@ export class HeldRows {
   /** All held rows, or null if only the rows of {@link #ahead} are known. */
   #all: Set<string> | null;
   #letters = 0;
-  /** Rows that were read in a newer state than the changes that the client has received. */
   readonly #ahead = new Map<string, RowAhead>();
   readonly #maxRows: number;
 

@@ -150,7 +150,7 @@ const timeoutMs = 5_000;
 
 /**
  * A bit mask of table columns, one bit for each column. In a table with more than 32 columns, some
- * columns share a bit. Then disjoint sets can seem to overlap. Overlapping sets always do.
+ * columns share a bit: then masks of disjoint sets can overlap, too.
  */
 export type ColumnMask = number;
 

@@ -25,10 +25,9 @@ export interface ServedDefinitions {
 }
 
 /**
- * Resolves how the changes of each database are recorded. The keys are the drivers of the
- * configuration. Introspected tables get triggers only if an option requests them. Otherwise the
- * service records only its own writes to them. The result leaves out databases without a
- * subscribable resource.
+ * Resolves how the changes of each database are recorded, by the driver in the configuration.
+ * Introspected tables get triggers only if an option requests them. Otherwise the service records
+ * only its own writes to them. The result leaves out databases without a subscribable resource.
  */
 export async function resolveChangeRecordings(
   { resources, db }: ServedDefinitions,

@@ -41,7 +41,7 @@ export interface StatementLimitChecks {
 export interface LimitedRead {
   readonly bytes: RemainingBytes;
   readonly time: TimeLimit;
-  /** True to read all rows into memory before their bytes are counted, which is faster. */
+  /** True to read all rows together, which is faster. Their bytes are counted afterwards. */
   readonly atOnce: boolean;
   /** True if the read is certainly short, so that it needs no time checks. */
   readonly isShort?: boolean;
@@ -152,7 +152,7 @@ function statementCache(handle: SqliteHandle) {
   function countedBy(text: string, known: Prepared): Prepared {
     if (!known.statement.returnsRows || !/^(?:SELECT|WITH)\b/i.test(text)) return known;
     const counted = prepared(withRowByteCount(text, known.statement.columnNames().length));
-    // Prevents a second run for exact integers, which would count the bytes twice.
+    // A second run for exact integers would count the bytes twice. This option prevents it.
     counted.exact = true;
     return counted;
   }

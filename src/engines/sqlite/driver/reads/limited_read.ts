@@ -180,7 +180,7 @@ export interface RowWidthsOptions {
 }
 
 export interface ReadStrategy {
-  /** True to read all rows into memory before their bytes are counted, which is faster. */
+  /** True to read all rows together, which is faster. Their bytes are counted afterwards. */
   readonly atOnce: boolean;
   /** True if the main thread must not read the rows, whatever the limits are. */
   readonly isElsewhere: boolean;

@@ -67,8 +67,8 @@ function typicalValues(declared: string, values: readonly SqlValue[]): readonly 
 }
 
 /**
- * Reads a sample of each column's values: those of the first rows and, by the row id, of the last
- * rows, because a new version of a program can have stored these in another form.
+ * Reads a sample of each column's values, from the first rows and (by the row id) from the last
+ * rows: a new version of a program can have stored the last rows in another form.
  */
 export async function readColumnSamples(
   connection: Connection,
