@@ -19,7 +19,7 @@ export interface ClientEnvironment {
   isOnline(): boolean;
   /** Returns true if the page is in the background. Returns false in a runtime without pages. */
   isHidden(): boolean;
-  /** Calls `run` when the page becomes visible or the network returns. Returns an unsubscriber. */
+  /** Calls `run` if the page becomes visible or the network returns. Returns a stop function. */
   onWake(run: () => void): () => void;
   /** Web Locks, or null or undefined if the runtime has none. */
   readonly locks: WebLocks | null | undefined;

@@ -181,7 +181,7 @@ function innerApp(
   const { routes: { fetch } } = createAppRoutes({
     ...served,
     table,
-    // The URLs of this inner app's problem types begin with `path`, so it serves their pages.
+    // The URLs of this inner app's problem types are below `path`, so this app serves the pages.
     pages: createProblemPages(),
     identify: (request) => users.get(request) ?? null,
     middleware: undefined,

@@ -156,7 +156,7 @@ async function differenceOf(
   } catch (error) {
     const status = error instanceof Problem ? error.status : null;
     denial = error instanceof Problem ? `${status} ${error.message}` : String(error);
-    // The service has allowed the delete, and a constraint or a hook has rejected it with a 409.
+    // A constraint or a hook has rejected the delete with a 409: the user has the right to delete.
     if (operation === "delete" && status === 409) denial = null;
     else if (![401, 403, 404, 405].includes(status ?? 500)) return `could not be tried: ${denial}`;
   }

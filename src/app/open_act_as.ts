@@ -127,7 +127,6 @@ async function requireTaking(role: string, login: Driver): Promise<void> {
   }
 }
 
-/** Throws a plain Error if the policies of a table do not restrict a role of `actAs`. */
 function requireRestricted(names: readonly string[], { roles, rights }: ActingRoles): void {
   for (const { name, isSuperuser, bypasses } of roles) {
     if (!names.includes(name) || !isSuperuser && !bypasses) continue;

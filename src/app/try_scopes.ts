@@ -89,7 +89,6 @@ function trialsOf({ policy }: Resource, samples: readonly User[]): readonly Tria
   return trials;
 }
 
-/** Throws if a filter compares an enum column with an unknown value, such as a misspelt role. */
 function requireEnumValues(filter: Filter): void {
   if (filter.kind === "related") return requireEnumValues(filter.filter);
   if (filter.kind !== "compare") return termsOnSameRow(filter).forEach(requireEnumValues);

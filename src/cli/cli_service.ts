@@ -24,13 +24,13 @@ export interface CliService {
   /** The rights of callers; null if a configuration file defines them. */
   readonly rights: CliRights | null;
   readonly accountsIn?: string | undefined;
-  /** A sentence that says which changes live streams show; undefined to print none. */
+  /** A sentence that says which changes live streams show; undefined to print no sentence. */
   readonly streams?: string | undefined;
   /** The query string for the banner's example, which reads the first resource. */
   readonly exampleQuery: string;
   /** Reads the current tables. Absent if no other program can change them. */
   readonly describe?: (() => Promise<TableStates>) | undefined;
-  /** Says how the database records changes. Absent if it does not record them. */
+  /** Says how the database records changes. Absent if the database records no changes. */
   readonly installed?: (() => Promise<string>) | undefined;
 }
 

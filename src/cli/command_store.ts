@@ -103,7 +103,6 @@ function unreachableStore(action: string): AppStore {
   };
 }
 
-/** Returns the error for a store that exists only in memory. `advice` says what the user can do. */
 function storeError(
   action: string,
   advice = "set kv in the configuration to a path or a URL",

@@ -56,7 +56,7 @@ function compared(
   return sql`(${operand} ${sign} ${dialect.boundStored(value, column)}${orNull})`;
 }
 
-/** Compiles the last keys of an order, which leave only identical rows without a fixed order. */
+/** Compiles the last keys of an order, after which only identical rows have no fixed order. */
 export function compileTieBreak(
   { table, order }: Pick<ReadPlan, "table" | "order">,
   dialect: Dialect,

@@ -24,7 +24,7 @@ export type DatabaseErrorKind =
   | "overloaded"
   /** The database is busy, full or unreachable. Nothing was written. */
   | "unavailable"
-  /** The path names another file than the open one, or the file is damaged. */
+  /** The path no longer leads to the open file, or the file is damaged. */
   | "replaced"
   /** The connection was lost during the commit. The write may or may not have happened. */
   | "unknown-outcome"

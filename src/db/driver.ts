@@ -95,8 +95,8 @@ export interface Driver extends Connection {
   /** The service's own driver, if this driver has the role of a user or is inside a transaction. */
   readonly base?: Driver;
   /**
-   * Runs `work`, which alters tables, in a transaction. Absent if an ordinary transaction can do
-   * so. In SQLite the transaction enforces no foreign keys, so that a table can be rebuilt.
+   * Runs `work`, which alters tables, in a transaction. Absent if `transaction` can alter tables.
+   * In SQLite the transaction enforces no foreign keys, so that a table can be rebuilt.
    */
   restructure?<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
   /**
@@ -149,7 +149,7 @@ export interface DriverThreads {
   start(): Promise<void>;
 }
 
-/** Signals that wake the other processes of a database. Some get lost, so listeners also poll. */
+/** Signals that wake other processes of a database. Signals can be lost, so listeners also poll. */
 export interface Signals {
   /**
    * Calls `onSignal` for each signal of another process, and whenever signals may have been missed.

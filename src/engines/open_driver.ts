@@ -61,7 +61,6 @@ async function openByScheme(url: string, options: OpenDatabaseOptions): Promise<
   }
 }
 
-/** Returns the path in a SQLite URL, such as `sqlite:notes.db` or `sqlite:///notes.db`. */
 function pathOf(rest: string): string {
   const path = rest.startsWith("//") ? rest.slice(2) : rest;
   if (path === "") throw new Error("Cannot open a database without a path: use sqlite:PATH");

@@ -189,8 +189,8 @@ export interface BillingProvider {
 /** The options that all billing providers have. */
 export interface ProviderOptions {
   /**
-   * The webhook secret as the provider shows it; during a rotation, a list of the old and the new
-   * one. Without a secret, deliveries are not verified, and the app does not start in production.
+   * The webhook secret as the provider shows it; during a rotation, a list of both secrets. Without
+   * a secret, deliveries are not verified, and the app does not start in production.
    */
   readonly webhookSecret?: string | readonly string[] | undefined;
   /** Maximum difference between a delivery's time and the current time, in ms. Default: 300,000. */

@@ -108,7 +108,7 @@ function pairsOf(header: string, separator: string): readonly (readonly [string,
   });
 }
 
-/** Decodes codes in hexadecimal. Omits invalid ones, which can match nothing. */
+/** Decodes hexadecimal codes. Omits invalid codes, which can match no signature. */
 export function decodeHexCodes(codes: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return codes.filter((code) => /^[0-9a-f]{64}$/i.test(code))
     .map((code) => new Uint8Array(hexToBytes(code)));

@@ -252,7 +252,6 @@ async function announceFile(url: string, options: WritingOptions): Promise<strin
   }
 }
 
-/** Prints which tables and triggers the service will install in the database, if any. */
 async function announceInstallation(
   { driver, label }: Database,
   { needed, place, schema, observe }: WritingOptions,

@@ -103,7 +103,6 @@ async function prepareFiles(run: FilesRun, check: boolean): Promise<void> {
   throw new Error(`Cannot write a file: ${driver.label} lacks ${name}: run the files first`);
 }
 
-/** Throws an Error with the differences if a migration would be necessary. */
 function requireSame(
   { differences, steps, refusals }: MigrationPlan,
   place: string,

@@ -263,8 +263,8 @@ interface SharedSecret {
 }
 
 /**
- * Returns the configuration of one of several apps. In development, they share random values for
- * secrets that are not set. In production, a missing secret prevents the start.
+ * Returns the configuration of one of several apps. In development, the apps share random values
+ * for secrets that are not set. In production, a missing secret prevents the start.
  */
 export function withSharedSecrets(
   config: CliService["config"],

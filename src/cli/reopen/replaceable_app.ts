@@ -4,7 +4,7 @@ import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { sleep } from "../../runtime/runtime.ts";
 import type { OpenService } from "../run_service.ts";
 
-/** An app that can be replaced by another one while the listener stays the same. */
+/** An app that can be replaced by another app while the listener stays the same. */
 export interface ReplaceableApp {
   /** The app for the listener. It passes each request to the current app. */
   readonly app: App;

@@ -104,7 +104,6 @@ async function serveByOrder(opened: OpenService, context: WorkerContext): Promis
   return server;
 }
 
-/** Returns a runtime that calls `work` when the listener works again after a failure. */
 function onListeningAgain(runtime: Runtime, work: () => void): Runtime {
   return {
     ...runtime,
@@ -166,7 +165,7 @@ function filter({ server: { port }, runtime }: ServingWorker, leftOut: LeftOutSo
 /** How long a replaced worker waits for queued connections and last requests, in milliseconds. */
 const quietMs = 1_000;
 
-/** Resolves when the app's readiness checks succeed; immediately if it has none. */
+/** Resolves when the app's readiness checks succeed, or immediately if the app has no checks. */
 async function untilReady(app: App): Promise<void> {
   while (true) {
     const { status, body } = await app.fetch(new Request("http://localhost/readyz"));

@@ -13,8 +13,8 @@ export interface SuperviseOptions {
 
 /**
  * Serves with several worker processes until a signal stops them. Returns the exit code. If a
- * worker ends, another one replaces it. SIGHUP replaces all workers, one after the other. If no
- * worker can be kept running, returns the exit code of the last one.
+ * worker ends, another worker replaces it. SIGHUP replaces all workers, one after the other. If no
+ * worker can be kept running, returns the exit code of the last worker.
  */
 export async function superviseWorkers(options: SuperviseOptions): Promise<number> {
   const { program, args, count } = options;

@@ -117,13 +117,13 @@ export type WorkerReport =
   /** The app is ready: `/readyz` no longer responds with 503. */
   | { readonly kind: "ready" }
   | { readonly kind: "listening"; readonly port: number; readonly banner: string }
-  /** The worker accepts no more connections, and finishes the open ones. */
+  /** The worker accepts no more connections, and finishes its open connections. */
   | { readonly kind: "left" };
 
 type ReportOf<Kind> = Extract<WorkerReport, { readonly kind: Kind }>;
 
 export type WorkerOrder =
-  /** The worker must stop, because another one replaces it. */
+  /** The worker must stop, because another worker replaces it. */
   | { readonly kind: "retire"; readonly filter: LeftOutSocket }
   /** The worker must remove the filter: all sockets receive connections again. */
   | { readonly kind: "unfilter" };

@@ -1,7 +1,7 @@
 /**
  * A position in the change log. A reader at this position has read every change that the position
- * covers. It is valid in every process that serves the same database. Clients receive it as the
- * string that {@link printLogPosition} returns.
+ * covers. A position is valid in every process that serves the same database. Clients receive the
+ * position as the string that {@link printLogPosition} returns.
  */
 export type Position = SequencePosition | SnapshotPosition;
 

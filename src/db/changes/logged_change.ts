@@ -80,7 +80,7 @@ interface LogCells {
 
 /**
  * Decodes a row of the change log. `tables` contains the declarations of the changed table in this
- * process. There can be none, one or two. Returns a change for each declaration.
+ * process: none, one or two. Returns a change for each declaration.
  */
 export type DecodeChanges = (
   cells: LogCells,

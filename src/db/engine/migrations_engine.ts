@@ -30,7 +30,7 @@ export interface ComparisonEngine extends ComparisonFacts {
 }
 
 export interface PlanningEngine extends PlanningFacts {
-  /** Returns the statements that alter the tables and create the missing ones. */
+  /** Returns the statements that alter the changed tables and create the missing tables. */
   steps(
     connection: Connection,
     changed: readonly TableMigration[],
@@ -51,11 +51,11 @@ export interface WrittenPart {
   readonly steps: readonly MigrationStep[];
 }
 
-/** Throws an Error if a migration broke foreign keys, views or triggers. Names `file` if given. */
+/** Throws an Error that names any `file` if a migration broke foreign keys, views or triggers. */
 export type IntegrityCheck = (tables: readonly TableInfo[], file?: string) => Promise<void>;
 
 export interface MigrationRunEngine {
-  /** Runs `work`, which compares tables and can create temporary ones. */
+  /** Runs `work`, which compares tables and can create temporary tables. */
   compare<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Runs `work`, which alters tables, in a transaction, while no other process migrates. */
   restructure<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;

@@ -91,7 +91,7 @@ export function tableOfCall(
   const passed = args.filter((one) => values.has(one)).map((one) => {
     const { column, type, isVariadic } = one;
     const value = sql`CAST(${dialect.encode(values.get(one), column)} AS ${tableName(type)})`;
-    // Postgres finds no variadic function by the names of its arguments if any is omitted.
+    // With named arguments, Postgres finds a variadic function only if no argument is omitted.
     if (isVariadic) return sql`VARIADIC ${value}`;
     if (column.dbName === "" || areInOrder) return value;
     return sql`${identifier(column.dbName)} => ${value}`;
@@ -103,7 +103,7 @@ export function tableOfCall(
   const base = served ?? createTableInfo({
     ...{ name, schema, columns, foreignKeys: [], own: false, readOnly: true },
   });
-  // A function can return a row twice, and rows with equal keys.
+  // A function can return the same row twice, or different rows with equal keys.
   const facts = { schema: null, rows, distinct: false, recordable: false, refreshLabels: null };
   return Object.freeze({ ...base, ...facts, keepsOrder: true });
 }

@@ -14,8 +14,8 @@ export interface TableOfDriver {
 /**
  * Checks at startup that all tables exist, by a query of every table. Compares the declared tables
  * with the tables of the database. Throws a plain Error that names all missing tables and columns,
- * and the remedy. Other differences are only reported to `observe`, and so are tables whose query
- * fails for another reason. If a database is unreachable, its tables are not checked.
+ * and the remedy. Only reports to `observe`: other differences, and tables whose query fails for
+ * another reason. If a database is unreachable, its tables are not checked.
  */
 export async function checkTables(
   served: readonly TableOfDriver[],

@@ -267,7 +267,6 @@ function tokensOf(text: string, isLast: boolean): readonly SqlToken[] {
   return tokens;
 }
 
-/** Returns the error for a token that some engines reject or read differently. */
 function refusal(found: Readonly<Record<string, string | undefined>>): Error {
   const { open, placeholder, prefix, foreign } = found;
   const why = foreign !== undefined

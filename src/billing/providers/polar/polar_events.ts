@@ -76,7 +76,6 @@ function orderFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subscripti
   };
 }
 
-/** Returns true if a payment for a change of plan was partly paid from a customer balance. */
 function isPaidByCredit(data: JsonFields): boolean {
   const total = data.number("total_amount") ?? data.number("net_amount");
   if (data.text("billing_reason") !== "subscription_update" || total === undefined) return false;

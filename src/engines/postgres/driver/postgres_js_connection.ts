@@ -33,7 +33,7 @@ import type { RoleWatch } from "./role_watch.ts";
 export interface PostgresJsConnectionOptions extends SessionParts {
   readonly choice: ServerChoice;
   readonly clock: Clock;
-  /** The number of listeners for signals. If there is any, this process signals after commits. */
+  /** The number of listeners for signals. With a listener, this process signals after commits. */
   readonly listeners: { count: number };
   /** Counts, for all connections, how often a table was found to have been altered. */
   readonly alterations: { count: number };
@@ -136,7 +136,6 @@ export class PostgresJsConnection implements PostgresConnection {
     return this.#send(text, [], { prepare: false, simple: true });
   }
 
-  /** Runs one statement in a read-only transaction. */
   #readPooled(text: string, values: TextRow, keep: KeepRow): ScheduledRead {
     const began = this.#beginPooled().result;
     const read = this.#send(text, values, { prepare: false }, keep);
@@ -251,7 +250,7 @@ export class PostgresJsConnection implements PostgresConnection {
     { prepare, isPipelined = false, simple = false }: {
       readonly prepare: boolean;
       readonly isPipelined?: boolean;
-      /** True if `text` is a message of several statements. The last one determines the result. */
+      /** True if `text` has several statements. The last statement determines the result. */
       readonly simple?: boolean;
     },
     keep: KeepRow = keepAll,

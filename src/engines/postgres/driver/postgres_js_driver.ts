@@ -94,7 +94,6 @@ export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Pr
   return driver;
 }
 
-/** Opens and closes one connection. Rejects with the same errors as a driver. */
 async function checkConnection(options: PostgresJsConnectionOptions): Promise<void> {
   const connection = new PostgresJsConnection(options);
   const reject = (error: unknown) => Promise.reject(toPostgresError(error, "read"));
@@ -138,7 +137,6 @@ function session(
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** Returns the plan of a postgres.js or node-postgres client. Throws for other objects. */
 async function planOfClient(client: object, environment: Lookup): Promise<ConnectionPlan> {
   // A postgres.js client or a node-postgres pool has `options`. A single node-postgres client has
   // `connectionParameters`. The code below checks every member before its use.

@@ -10,7 +10,7 @@ const listenAgainMs = 1_000;
 /** The time after which a process checks again for other listeners, in milliseconds. */
 const checkAgainMs = 10_000;
 
-/** The channels for signals that the schema may have changed. The second is PostgREST's. */
+/** The channels for signals of possible schema changes. The second channel is PostgREST's. */
 const schemaChannels: readonly string[] = ["service_schema", "pgrst"];
 
 /** Every process that listens for changes holds this advisory lock in shared mode. */
@@ -21,7 +21,7 @@ const othersListen = `SELECT EXISTS (SELECT FROM pg_locks
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND pid <> pg_backend_pid())`;
 
-/** Returns the signals that the schema may have changed. Each listener has its own connection. */
+/** Returns the signals of possible schema changes. Each listener has its own connection. */
 export function schemaSignals(options: PostgresJsConnectionOptions): Pick<Signals, "listen"> {
   return {
     listen(onSignal) {

@@ -108,7 +108,7 @@ export async function readPostgresRoleLimits(
   }]));
 }
 
-/** Returns, for each table, the tables whose row policies do not apply when it is read. */
+/** Returns, for each table, the tables whose row policies do not apply to a read of this table. */
 export async function readPostgresPolicyBypasses(
   driver: Driver,
   tables: readonly TableInfo[],

@@ -88,13 +88,11 @@ export class SharedWrites implements Connection {
     return false;
   }
 
-  /** Makes the next writes run alone. Each failed or slow transaction doubles their number. */
   #backOff(): void {
     this.#alone = this.#aloneAfterFailure;
     this.#aloneAfterFailure = Math.min(maxAlone, 2 * this.#aloneAfterFailure);
   }
 
-  /** Runs the waiting writes in one transaction after another, until no write waits. */
   async #runWaiting(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#isSharing) {
       if (this.#isBusy) await this.#gather();

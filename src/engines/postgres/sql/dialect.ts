@@ -271,8 +271,8 @@ function isServedThroughText(column: ColumnInfo): boolean {
 
 /**
  * Returns the last columns of an ORDER BY in Postgres, with which only identical rows sort as
- * equal. Columns without an order are hashed. So are columns in which different strings can be
- * equal, like `1.0` and `1.00`.
+ * equal. Columns are hashed if they have no order, or if different strings in them can be equal,
+ * like `1.0` and `1.00`.
  */
 function tieBreakOrderColumns(
   columns: readonly ColumnInfo[],

@@ -130,7 +130,6 @@ function guard(name: string, work: () => unknown): unknown {
   }
 }
 
-/** Converts an argument. An integer becomes a number unless a number would round it. */
 function toArgument(value: unknown): unknown {
   if (typeof value !== "bigint") return value;
   const number = Number(value);

@@ -18,8 +18,8 @@ export interface ChosenSchemas {
 }
 
 /**
- * Returns the schemas to describe: those requested, or the first schema of the search path. Throws
- * an Error for a schema that does not exist or that the role may not use.
+ * Returns the requested schemas, or the first schema of the search path. Throws an Error for a
+ * schema that does not exist or that the role may not use.
  */
 export async function chooseSchemas(
   connection: Connection,
