@@ -28,9 +28,9 @@ export interface RelationStep {
   readonly table: TableInfo;
   /** The pairs of columns whose values must be equal. */
   readonly pairs: ColumnPairs;
-  /** The columns of the table at which the step starts. */
+  /** The compared columns of the table at which the step starts. */
   readonly own: readonly ColumnInfo[];
-  /** The columns of the table to which the step leads. */
+  /** The compared columns of the table to which the step leads. */
   readonly other: readonly ColumnInfo[];
 }
 

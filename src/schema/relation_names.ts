@@ -84,7 +84,7 @@ function writable(name: string): string {
  * Returns the role of the referenced row, from the columns: `billing_address` for
  * `billing_address_id`. In a composite key, a column with the same name on both sides does not
  * count, such as `tenant_id` in `(tenant_id, author_id)` to `(tenant_id, id)`. If not exactly one
- * column is left, the role is the name of the table.
+ * column is left, the role is the name of the referenced table.
  */
 function roleOf({ columns, references, to }: ForeignKeyNames): string {
   const telling = columns.length === 1

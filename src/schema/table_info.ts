@@ -130,8 +130,8 @@ export interface ColumnInfo extends ValueRules {
   /** The type in an existing table, if no kind corresponds to it. */
   readonly databaseType?: DatabaseType;
   /**
-   * True if the column's collation can treat different strings as equal, as a nondeterministic
-   * collation of Postgres or a custom one of SQLite can. Filters and keys still distinguish them.
+   * True if the column's collation can treat different strings as equal, like a nondeterministic
+   * collation of Postgres. Filters and keys still distinguish the strings.
    */
   readonly looseCollation: boolean;
   /**

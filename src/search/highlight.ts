@@ -47,7 +47,7 @@ function fragmentsAround(matches: readonly Span[], text: string): readonly Span[
   }));
 }
 
-/** Returns the index, or the one before it if the index would split a surrogate pair. */
+/** Returns the index, or the index before it if the index would split a surrogate pair. */
 function wholeCharacter(text: string, index: number): number {
   return /[\udc00-\udfff]/.test(text.charAt(index)) ? index - 1 : index;
 }

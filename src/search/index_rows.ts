@@ -11,7 +11,7 @@ export interface IndexedTable {
   readonly versions: SearchVersions;
 }
 
-/** Indexes committed rows, and removes the documents of missing rows. The caller must retry. */
+/** Indexes committed rows, and removes documents of missing rows. The caller retries failures. */
 export async function indexRows(
   { index, backend, versions }: IndexedTable,
   keys: readonly Key[],

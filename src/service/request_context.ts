@@ -108,7 +108,7 @@ function requireExact(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   throw new Problem("invalid-body", "Cannot read this body: it may not be UTF-8");
 }
 
-/** Only the server of Deno passes `completed`. */
+/** Returns true if the server of Deno has passed `info`: only this server passes `completed`. */
 export function isServedByDeno(info: unknown): info is { readonly completed: unknown } {
   return typeof info === "object" && info !== null && "completed" in info;
 }

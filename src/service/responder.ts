@@ -182,7 +182,7 @@ function hasLeft(error: unknown, request: Request): boolean {
   return mayBe && request.signal.aborted;
 }
 
-/** How long refusals because of overload are counted before one report, in milliseconds. */
+/** The interval, in milliseconds, at which counted refusals because of overload are reported. */
 const countedMs = 10_000;
 
 export function createErrorResponder(

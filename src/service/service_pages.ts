@@ -276,7 +276,7 @@ function storeCheck(store: KeyValue, isDispensable: boolean): HealthCheck {
   return { name: "store", isDispensable, run: () => store.get(["service", "health"]) };
 }
 
-/** Returns true if some route needs no store. Streams, proof of work and CAPTCHAs need one. */
+/** Returns true if some route needs no store. Streams, proof of work and CAPTCHAs need a store. */
 export function worksWithoutStore({ routes }: RouteTable): boolean {
   return !routes.every(({ endpoint, resource }) => {
     const { pow = null, captcha = null } = endpoint.protection(resource) ?? {};

@@ -134,7 +134,7 @@ export interface Dialect {
   ): Fragment;
   /**
    * Selects the first rows of each {@link listed} key by a search for each key. The rows of one key
-   * are adjacent and sorted. A row has the columns, then the ordinal. No primary key may be NULL.
+   * are adjacent and sorted. A row has the columns, then the ordinal. Requires keys without NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
   /**
@@ -163,9 +163,9 @@ export interface Dialect {
   readonly certified: CertifiedOperators;
 
   /**
-   * Returns a condition that is always true. For some of the rows, it makes the statement fail if
-   * the statement has run too long. In a join, `column` names the table of these rows. An integer
-   * key, `integer`, makes the condition cheaper. Null if the engine can interrupt statements.
+   * Returns a condition that is always true, but makes the statement fail after its time limit. The
+   * time is checked only for some rows. In a join, `column` names the table of these rows. An
+   * integer key, `integer`, makes the check cheaper. Null if the engine can interrupt statements.
    */
   readonly scanCheck: ((column?: Fragment, integer?: Fragment) => Fragment) | null;
   /** Returns a clause that runs the check for each row of a group. Null if no clause is needed. */

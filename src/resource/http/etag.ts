@@ -49,8 +49,8 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
 
 /**
  * Returns true if `If-Match` and the row's ETag allow a write. `If-Match` must contain the current
- * ETag byte for byte, including `W/`, except for the suffix of a compressing proxy. The
- * strong comparison of RFC 9110, 13.1.1, would match no weak ETag, but ETags are weak by default.
+ * ETag byte for byte, including `W/`, except for the suffix of a compressing proxy. The strong
+ * comparison of RFC 9110, 13.1.1, would reject all weak ETags, which are the default.
  */
 export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;

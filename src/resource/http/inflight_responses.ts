@@ -28,7 +28,7 @@ export class InflightResponses {
   #bytes = 0;
   /** The total size of the undelivered responses of each identity, in bytes. */
   readonly #byIdentity = new Map<string, number>();
-  /** Large replies are serialized one at a time, because each needs memory for data and JSON. */
+  /** Large replies are serialized one at a time: each reply needs memory for its data and JSON. */
   readonly #writing = new Semaphore(1);
 
   /** The number of bytes that can be added before the limit is reached. */

@@ -57,7 +57,7 @@ export function prepareRow(
     return hookedRow(given, line, options);
   } catch (error) {
     const errors = errorsOfLine(error, line);
-    // The message of a misspelt field suggests a name instead of the option.
+    // The message for a misspelt field differs, because it suggests the right name and no option.
     const areExtra = errors.every(({ message }) => message === "is not a field");
     return {
       errors: areExtra ? errors.map((one) => ({ ...one, option: ignoreExtraOption })) : errors,

@@ -51,7 +51,7 @@ export interface CodeApiFunctions<Api> {
   of(path: string): CodeCalls<AnyApiResource>;
   /**
    * Returns the API for the system, which can use all rows, all fields, and even the operations
-   * that `capabilities` disables. Hooks run, values are checked, and batches have their limits.
+   * that `capabilities` disables. Hooks run, values are checked, and the limits of batches apply.
    */
   asSystem(): CodeApi<Api>;
   /**

@@ -209,7 +209,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly views: WeakMap<Resource, WeakMap<object, [Resource?, Resource?]>>;
   /** Returns true if the row that a write statement returns is final: no trigger changes it. */
   returnsFinalRows(): boolean;
-  /** Returns false if a trigger may change data even if its statement affects no row. */
+  /** Returns false if a trigger may change data even if the triggering statement affects no row. */
   actsOnRowsOnly(): boolean;
   /** Returns the hub of the live streams of the database, or null if no changes are recorded. */
   hub(): LiveHub | null;

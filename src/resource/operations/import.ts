@@ -111,7 +111,7 @@ function recordsOf(
   const { parts, maxPartBytes: maxRecordBytes } = bodyParts(resource.imports.maxBytes);
   const options = { maxRecordBytes, reading };
   if (format === "csv") return csvRecords(parts, resource, options);
-  // Exports with safe numbers have `numbers=safe` in their content type. Imports accept the same.
+  // Exports with safe numbers have `numbers=safe` in their content type, which imports also accept.
   const isSafe = safeNumbers || asksForSafeNumbers(header("content-type") ?? "");
   return ndjsonRecords(parts, resource, { ...options, safeNumbers: isSafe });
 }

@@ -25,7 +25,7 @@ import { textsOf } from "../../search/search_index.ts";
 import type { Resource } from "../model/resource.ts";
 
 interface SearchIntent {
-  /** The parsed query, or null if it contains no word. Then the search finds no row. */
+  /** The parsed query. Null if it contains no word, so that the search finds no row. */
   readonly query: SearchQuery | null;
   readonly filter: RelationFilter;
   readonly limit: number;

@@ -109,7 +109,7 @@ async function runInTransaction(
 
 /**
  * Returns the overload with the argument names of the request, or else the overload that takes the
- * body as its argument. If there is none, or several, throws a 422 that lists the overloads.
+ * body as its argument. Throws a 422 with all overloads if none of them fits, or several fit.
  */
 function chosenFunction(
   first: DatabaseFunction,
@@ -131,7 +131,7 @@ function chosenFunction(
   const type = isRaw ? mediaTypeOf(header) : jsonContentType;
   const ofType = ofBody.filter(({ bodyType }) => bodyType === type);
   const [chosen, other] = [byNames, ofType, ofBody].find((some) => some.length > 0) ?? [];
-  // Postgres refuses a call that also fits a volatile function, although a GET cannot mean it.
+  // Postgres refuses a call that fits several functions, even if a GET could call only one of them.
   const mayBeCalled = chosen !== undefined && (!isInUrl || chosen.isQuery);
   if (mayBeCalled && other === undefined) return chosen;
   const fault = other === undefined ? "no function takes" : "several functions take";

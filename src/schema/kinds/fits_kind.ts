@@ -29,7 +29,7 @@ const fits: Readonly<Record<ColumnKind, (value: unknown, column: ColumnInfo) => 
   timestamp: (value) => typeof value === "string" && isInstant(value),
   date: (value) => typeof value === "string" && isCalendarDate(value),
   uuid: (value) => typeof value === "string" && isCanonicalUuid(value),
-  // Always true: filters test JSON only for NULL, and an invalid base64 string equals no bytes.
+  // Needs no check: filters test JSON only for NULL, and an invalid base64 string equals no bytes.
   json: () => true,
   bytes: () => true,
 };

@@ -46,7 +46,7 @@ export class TextPattern {
   }
 }
 
-/** Maximum number of steps, because each character may have to be tested by all steps. */
+/** The maximum number of steps. In the worst case, every step tests every character of a string. */
 const maxSteps = 1_000;
 
 /** A step of an expression. Steps other than forks and jumps continue with the next step. */

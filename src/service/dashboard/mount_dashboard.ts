@@ -149,7 +149,7 @@ export async function requireOperator(
   { authorize }: Pick<ResolvedDashboard, "authorize">,
 ): Promise<void> {
   const { raw, isPage } = request;
-  // A request without `Origin` and `Sec-Fetch-Site` passes: browsers add one of them to a write.
+  // A write with neither `Origin` nor `Sec-Fetch-Site` passes: a browser would add one of the two.
   if (!isPage && isFromOwnPage(raw, noOrigins) === false) {
     throw new Problem("forbidden", "Cannot use the dashboard from a page of another origin");
   }

@@ -87,9 +87,9 @@ export function mayChange(column: ColumnInfo, resource: Resource): boolean {
 }
 
 /**
- * Returns the columns of a foreign key that become NULL when its row is disconnected, or none if
- * all are NOT NULL. A column that belongs to other relations too, such as a tenant, is returned
- * only if there is no other column.
+ * Returns the columns of a foreign key that become NULL when its row is disconnected: those that
+ * are nullable and can be changed. A column that other relations also use, such as a tenant, is
+ * returned only if the foreign key has no other such column.
  */
 export function columnsToClear(
   columns: readonly ColumnInfo[],
