@@ -171,7 +171,6 @@ function oneLine(text: string): string {
   });
 }
 
-/** Returns the message of the error, then the message of each cause, in one line. */
 function reasonsOf(error: unknown): string {
   const reasons: string[] = [];
   // The number of causes is limited, because an error of another library can be its own cause.

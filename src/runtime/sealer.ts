@@ -63,7 +63,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
     open(sealed, context) {
       if (sealed.length > maxSealedLength) return null;
       const bytes = Buffer.from(sealed, "base64url");
-      // Without this check, several base64 strings would decode to the same bytes.
+      // Accepts one spelling only: other base64 strings would decode to the same bytes.
       if (bytes.toString("base64url") !== sealed) return null;
       if (bytes.length < nonceBytes + tagBytes) return null;
       for (const key of keys) {

@@ -121,7 +121,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   async function withContext(request: Request, info: unknown): Promise<Response> {
     try {
       const response = await handleByHono(request, Object(info));
-      // Hono has removed the body for HEAD. A null body would add `Content-Length: 0`.
+      // Hono has removed the body for HEAD. Unlike a stream, a null body adds `Content-Length: 0`.
       const isUnknownLength = request.method === "HEAD" && !bodiless.has(response.status) &&
         !response.headers.has("content-length");
       const sent = isUnknownLength ? new Response(emptyStream(), response) : response;
@@ -184,7 +184,6 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
   return hono;
 }
 
-/** Returns the spellings of a path. A final slash can be omitted. */
 function spellings(path: string): readonly string[] {
   return path.endsWith("/") ? [path, path.slice(0, -1)] : [path];
 }

@@ -129,7 +129,7 @@ function numberOf(text: string): unknown {
 
 const shortNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 const number = /^-?\d{1,400}(?:\.\d{1,1000})?(?:[eE][+-]?\d{1,4})?$/;
-/** Digits with a comma, an apostrophe, a space, a percent sign or a currency. */
+/** Digits with a comma, apostrophe, space, percent sign or currency sign. */
 const localNumber = /^(?=.{0,60}\d)(?=.{0,60}[,'’\s%\p{Sc}])[-+\d.,'’\s%\p{Sc}]{1,60}$/u;
 
 /** Converts a timestamp of a database or spreadsheet, like `2024-01-31 10:00+02`, to RFC 3339. */

@@ -130,7 +130,6 @@ function wholeCharacters(bytes: Uint8Array): number {
 /** The usual encoding of spreadsheets for western languages. Every byte is valid in it. */
 const anyBytes = { name: "encoding", value: "windows-1252" } as const;
 
-/** Returns the encoding that a byte order mark names, or undefined without a mark. */
 function markedEncoding([first, second, third]: Uint8Array): string | undefined {
   if (first === 0xef && second === 0xbb && third === 0xbf) return "utf-8";
   if (first === 0xff && second === 0xfe) return "utf-16le";

@@ -17,10 +17,8 @@ export interface OperationProperties {
 const scan = { cost: "scan", conditional: "none", named: false, problems: [] } as const;
 /** An operation that finds rows only by key, or reads no rows. */
 const keyed = { ...scan, cost: "keyed" } as const;
-/** A read of rows that accepts a filter. */
 const filtered = { ...scan, problems: ["filter-parse-error", "query-too-expensive"] } as const;
 const batch = { ...scan, problems: ["batch-limit-exceeded"] } as const;
-/** A write of the row that the path names. */
 const ofRow = { ...keyed, conditional: "one", named: true } as const;
 
 /** The properties of each operation. The compiler requires an entry for each new operation. */

@@ -44,7 +44,6 @@ export async function callProcedure(
 
 type End = (isAnswered: boolean) => MaybePromise<void>;
 
-/** Runs a call, and then the callbacks that the handler has registered with `onEnd`. */
 async function runCall<Answer>(
   procedure: Procedure,
   { name, call }: ProcedureCall,

@@ -69,7 +69,6 @@ function charsetIn(mediaType: string): string | undefined {
   return charset !== undefined && /^utf-?8$/i.test(charset) ? undefined : charset;
 }
 
-/** The default number of rows in a chunk. */
 const defaultChunk = 1_000;
 const maxChunk = 10_000;
 

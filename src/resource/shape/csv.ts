@@ -76,7 +76,6 @@ function field(value: unknown): string {
   }
 }
 
-/** Returns the field, and escapes a string that a spreadsheet would evaluate as a formula. */
 function escapedField(value: unknown): string {
   if (typeof value === "string") return textField(formulaStart.test(value) ? `'${value}` : value);
   return field(value);

@@ -134,7 +134,6 @@ function isShownAsRead(
   return read === visible || read.every((column, index) => column === visible[index]);
 }
 
-/** Masks the related rows, and adds them to their parents. */
 function presentIncluded(one: Included, around: readonly Record<string, unknown>[]): void {
   const { relation: { name, toMany }, view, rows, read, places, placeOf, included } = one;
   if (one.aggregated !== null) return presentAggregated(one, one.aggregated, around);
@@ -153,7 +152,6 @@ function presentIncluded(one: Included, around: readonly Record<string, unknown>
   });
 }
 
-/** Adds the metrics of related rows to their parents, as a member of `_aggregates`. */
 function presentAggregated(
   { relation: { name }, view: { safeNumbers }, places, placeOf }: Included,
   { metrics, groups, readable }: NonNullable<Included["aggregated"]>,
@@ -216,7 +214,6 @@ export interface RelationFilter {
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 
-/** The optional parts of the response to a write of one row, in addition to the row. */
 interface RowReplyOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly included?: readonly Included[];

@@ -234,7 +234,6 @@ async function insertAndRead(
   return read;
 }
 
-/** Returns the next value that the database's default for a key column generates. */
 async function nextKey(
   column: ColumnInfo,
   { reader }: Resource,

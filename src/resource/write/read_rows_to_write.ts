@@ -33,7 +33,6 @@ interface KeyedRows {
   readonly by?: KeyColumns;
   readonly where: Filter;
   readonly columns: readonly ColumnInfo[];
-  /** True to lock the rows until the transaction ends. */
   readonly lock?: true;
 }
 

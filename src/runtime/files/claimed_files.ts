@@ -65,7 +65,6 @@ function isSameFile(one: string, other: string): boolean {
   return left.ino === right.ino && left.dev === right.dev;
 }
 
-/** Returns the path with all symbolic links resolved. The file need not exist. */
 function realPath(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const folder = dirname(path);

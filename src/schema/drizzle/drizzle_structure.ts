@@ -91,7 +91,6 @@ export function dbNameOf(
 }
 
 interface InlineForeignKey {
-  /** Returns the columns on both sides of the foreign key. */
   reference(): {
     readonly columns: readonly DrizzleColumn[];
     readonly foreignColumns: readonly DrizzleColumn[];

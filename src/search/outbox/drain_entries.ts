@@ -189,7 +189,6 @@ interface VersionedEntry {
   readonly version: number;
 }
 
-/** Why entries were not written to their index. */
 type OutboxFault =
   /** The rows could not be read, which does not mean that an entry is faulty. */
   | { readonly kind: "unread"; readonly reason: string }

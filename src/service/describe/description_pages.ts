@@ -154,7 +154,6 @@ async function indexReply(
 
 const htmlType = "text/html";
 
-/** Returns the content of `/llms.txt`, which describes the service to language models. */
 function llmsText({ title, description }: DocumentInfo, root: string): string {
   return `# ${title.slice(0, 100)}
 ${description === undefined ? "" : `\n> ${description.slice(0, 300)}\n`}

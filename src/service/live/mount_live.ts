@@ -56,7 +56,7 @@ const livePath = "/__service/live";
 /** Mounts the route of multiplexed streams in a service's Hono app, after its other routes. */
 export function mountLive(hono: Hono<AppEnv>, mounted: MountLiveOptions): void {
   hono.post(livePath, withRouteDescription(description, (context) => answerLive(context, mounted)));
-  // Hono would list a handler with one parameter as a route. This handler only refuses methods.
+  // With one parameter, Hono would list this handler as a route, but it only refuses methods.
   hono.use(livePath, (context, _next) => {
     throw methodProblem(context.req.method, ["POST"]);
   });
@@ -174,7 +174,6 @@ interface SubscriptionOpener {
   readonly info: object;
   /** The user of the outer request, which a middleware has set. */
   readonly user: InnerRequest["user"];
-  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** The mount path that a proxy has removed. */
   readonly mountedAt: string;
@@ -184,7 +183,6 @@ interface SubscriptionOpener {
   fetch(request: Request, info: unknown): Promise<Response>;
 }
 
-/** A subscription whose inner request has not been sent yet. */
 type OpenSubscription = ReturnType<typeof prepareSubscription>;
 
 /**

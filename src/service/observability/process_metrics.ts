@@ -28,7 +28,7 @@ export function registerProcessMetrics(metrics: Metrics, clock: Clock): () => vo
 function processUsage() {
   const { rss, heapUsed } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
-  // In Deno and Bun, `versions` contains the runtime's own name and also `node`.
+  // In Deno and Bun, `versions` contains `node` in addition to the name of the runtime.
   const versions: Readonly<Record<string, string | undefined>> = process.versions;
   const host = ["deno", "bun"].find((name) => versions[name] !== undefined) ?? "node";
   return {

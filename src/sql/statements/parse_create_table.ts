@@ -217,7 +217,6 @@ class TokenReader {
     else this.at = closingParenthesis(this.#tokens, this.at) + 1;
   }
 
-  /** Returns the content of the parentheses that come next. */
   parenthesized(): string {
     const from = this.at + 1;
     this.skip();

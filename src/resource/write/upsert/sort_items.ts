@@ -153,7 +153,6 @@ function namesOf(columns: readonly ColumnInfo[]): string {
   return columns.map(({ name }) => quoteName(name)).join(",");
 }
 
-/** Returns a name for a set of columns. The name does not depend on their order. */
 function keyName(columns: readonly ColumnInfo[]): string {
   return JSON.stringify(columns.map(({ name }) => name).toSorted());
 }
