@@ -1,7 +1,7 @@
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { allRows, and, type Filter, not, or, termsOnSameRow } from "./filter.ts";
 
-/** Returns a filter whose relations do not reach the rows of `table` that match `unreached`. */
+/** Returns a filter that ignores the related rows of `table` that match `unreached`. */
 export function relatedToOthers(filter: Filter, table: TableInfo, unreached: Filter): Filter {
   const within = (term: Filter) => relatedToOthers(term, table, unreached);
   switch (filter.kind) {

@@ -21,7 +21,7 @@ export interface FilterContext {
   mayFilter(column: ColumnInfo): boolean;
   /** True if the client uses the safe form of JSON, in which a number beyond 2^53 is a string. */
   readonly safeNumbers?: boolean;
-  /** Readable columns, which messages suggest if they are filterable. If absent, no suggestions. */
+  /** Readable columns, for suggestions in messages. If absent, messages suggest nothing. */
   readonly readable?: readonly ColumnInfo[];
   /** Returns the relation with a name, or null. Absent if the filter must not follow relations. */
   follow?(name: string): FilterableRelation | null;

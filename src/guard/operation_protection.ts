@@ -168,7 +168,7 @@ export interface AccountProtectionOptions {
 
 /**
  * Returns the protection of an account route. Throws a plain Error if the route requires a CAPTCHA
- * and no verifier is configured, or if its cost exceeds the capacity of any budget.
+ * and no verifier is configured, or if its cost exceeds the capacity of a budget.
  */
 export function resolveAccountProtection(
   { path, cost, pow, captcha }: AccountProtectionOptions,

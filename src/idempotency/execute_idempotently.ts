@@ -240,7 +240,7 @@ export function toStoredResponse(
   const bytes = sizeOf(answer);
   if (bytes > maxAnswerBytes) return { answer: withoutBody(answer), keepMs: ttlMs };
   if (shares.take(share, bytes + recordBytes)) return { answer, keepMs: ttlMs };
-  // Long enough for a client that connects again, but too short for responses to fill the store.
+  // A client has time to connect again, but responses do not stay long enough to fill the store.
   const keepMs = Math.min(ttlMs, shortMs);
   return { answer: bytes > maxShortBytes ? withoutBody(answer) : answer, keepMs };
 }

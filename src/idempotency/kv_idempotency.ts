@@ -39,7 +39,7 @@ export class KvIdempotency implements IdempotencyStore {
     // Most keys are new, so the first attempt does not read the key.
     for (let versionstamp: string | null = null;;) {
       const commit = this.#setting(key, claim, versionstamp);
-      // If this fails, nothing was executed, and the client can repeat the request.
+      // If this commit fails, nothing was executed, and the client can repeat the request.
       if ((await store.commit({ ...commit, isProvisional: true })).ok) return { kind: "claimed" };
       const entry = await store.get(key);
       versionstamp = entry.versionstamp;

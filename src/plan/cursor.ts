@@ -15,8 +15,9 @@ export type CursorPosition =
   | RowPosition;
 
 /**
- * A position in an order whose values can differ between two statements, so that no value marks the
- * end of a page. It contains the number of rows before it, and a hash of the rows just before it.
+ * A position in an order whose sort key values can differ between two statements, so that no value
+ * marks the end of a page. It contains the number of rows before it, and a hash of the rows just
+ * before it.
  */
 export interface CountedPosition {
   readonly rows: number;
@@ -82,7 +83,7 @@ export function sealOffsetCursor({ values, skip }: OffsetPosition, list: CursorS
   return sealText(JSON.stringify({ kind: "reached", values: values.map(toJson), skip }), list);
 }
 
-/** Returns a cursor for a position in an order whose values can differ between statements. */
+/** Returns a cursor for an order whose sort key values can differ between statements. */
 export function sealCountedCursor(
   { rows, compared, hash }: CountedPosition,
   list: CursorScope,

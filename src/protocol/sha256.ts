@@ -1,6 +1,6 @@
 /**
  * SHA-256 (FIPS 180-4) in plain TypeScript, for the search for a proof of work in browsers. The
- * platform's functions are asynchronous, and cannot continue from the state after some blocks.
+ * platform's functions are asynchronous, and cannot continue from an intermediate state.
  */
 
 /** The size of a block of SHA-256, in bytes. */

@@ -51,7 +51,7 @@ function undecided(): null {
   return null;
 }
 
-/** Combines terms with AND or OR. One result of `absorbing` (false for AND) decides the group. */
+/** Combines terms with AND or OR. A term with the result `absorbing` (false for AND) decides. */
 function decideTerms(terms: readonly InMemoryMatcher[], absorbing: boolean): InMemoryMatcher {
   return (image) => {
     let result: boolean | null = !absorbing;
@@ -127,7 +127,7 @@ export function mismatchedComparisons(
  * random. Most calls only decrement a counter.
  */
 export function createSampler(random: Random): () => boolean {
-  // Random (1 to 2,047), because a constant gap could always miss the same regular events.
+  // The gap is random (1 to 2,047): a constant gap could always miss the same regular events.
   const gap = () => {
     const [high = 0, low = 0] = random.bytes(2);
     return Math.max(1, (high * 256 + low) % 2_048);

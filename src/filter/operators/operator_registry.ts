@@ -142,7 +142,7 @@ export const isEmptyOperator: Operator = {
       : sql`${operand} <> ''`;
   },
   matches(value, [wanted], column) {
-    // The JSON string `""` and empty bytes are also `""` in memory, but only an empty text matches.
+    // A JSON string `""` and empty bytes are also `""` in memory, but only a text column matches.
     const isEmpty = value === null || (value === "" && column.kind === "text");
     return isEmpty === wanted;
   },

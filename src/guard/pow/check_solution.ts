@@ -50,7 +50,7 @@ export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution 
     if (opened.difficulty > maxDifficulty) return "malformed";
     const now = clock.now();
     if (now > opened.expiresAtMs + skewMs) return "expired";
-    // No token is valid for so long: its expiry has another unit, or a clock is wrong.
+    // No token is valid for so long: its expiry has a wrong unit, or a clock is wrong.
     if (opened.expiresAtMs > now + challengeTtlMs + skewMs) return "malformed";
     if (opened.difficulty < difficulty) return "too-easy";
     if (Buffer.compare(opened.fingerprint, fingerprintOf(facts)) !== 0) return "other-request";

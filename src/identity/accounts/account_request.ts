@@ -16,11 +16,11 @@ export interface AccountReply {
   readonly status: number;
   /** The JSON body of the response, or null for an empty body. */
   readonly body: Readonly<Record<string, unknown>> | null;
-  /** The change of the session cookie that the response makes. Default: none. */
+  /** How the response changes the session cookie. Default: no change. */
   readonly cookie?: NewSession | "clear" | undefined;
   /** The cookie that marks the browser of a signup. "" removes it. */
   readonly signupCookie?: string | undefined;
-  /** True if the budget tokens that the request has cost are refunded. */
+  /** True if the budget tokens of the request are refunded. */
   readonly isFree?: boolean | undefined;
 }
 

@@ -9,7 +9,7 @@ import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
  */
 export class GroupHeldRows {
   #held: HeldRows = HeldRows.unknown();
-  /** How single clients differ: by row id, true if the client holds the row, null if unknown. */
+  /** Differences of single clients by row id: true if the client holds the row, null if unknown. */
   readonly #exceptions = new Map<LiveSubscriber, Map<string, boolean | null>>();
 
   /** The rows that the clients of the group hold, apart from differences of single subscribers. */

@@ -208,7 +208,7 @@ function batchesOf<C extends RowsToEvaluate>(
   return [...byReader.values()].flatMap((byRows) => [...byRows.values()]);
 }
 
-/** Replaces the row after a change by the current row: the logged row may be hidden by now. */
+/** Replaces `after` by the current row, because the logged row may be hidden by now. */
 function currentRowChange(rowChange: RowChange | undefined, row: Row | null): RowChange {
   const { before = null, after = null, between = [], optimisticId = null } = rowChange ?? {};
   return {

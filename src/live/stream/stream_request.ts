@@ -26,7 +26,7 @@ export function identityOf({ user, address }: Pick<StreamRequest, "user" | "addr
 }
 
 export interface SubscribeRequest extends StreamRequest {
-  /** The resume token at which this stream continues an earlier stream; null for a new stream. */
+  /** The resume token from which this stream continues an earlier one; null for a new stream. */
   readonly resumeFrom: string | null;
   readonly skipExisting: boolean;
 }

@@ -41,7 +41,7 @@ export function createCallsFromCode<Api>(
   const outside = { raw: null, depth: 0, within: null };
   return {
     as: <Own>(user: User | null) =>
-      // The compiler cannot check `Own`: the configuration's type, or a type that the caller names.
+      // The compiler cannot check `Own`, which is the configuration's type or a type of the caller.
       apiOf({ ...outside, user: requireCodeUser(user), isSystem: false }) as CodeApi<Own>,
     asSystem: <Own>() => apiOf({ ...outside, user: null, isSystem: true }) as CodeApi<Own>,
   };

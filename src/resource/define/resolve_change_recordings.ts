@@ -25,9 +25,10 @@ export interface ServedDefinitions {
 }
 
 /**
- * Resolves how the changes of each database are recorded, by the driver in the configuration.
- * Introspected tables get triggers only if an option requests them. Otherwise the service records
- * only its own writes to them. The result leaves out databases without a subscribable resource.
+ * Resolves how the changes of each database are recorded. The keys of the result are the drivers in
+ * the configuration. Introspected tables get triggers only if an option requests them. Otherwise
+ * the service records only its own writes to them. Databases without a subscribable resource are
+ * left out.
  */
 export async function resolveChangeRecordings(
   { resources, db }: ServedDefinitions,

@@ -175,7 +175,7 @@ function timestampsOf({ columns }: TableInfo): Resource["timestamps"] {
   };
 }
 
-/** Observes one invalid value per column, because a table of invalid values would flood the log. */
+/** Reports one invalid value per column, because a table of invalid values would flood the log. */
 function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidValue {
   const observed = new Set<ColumnInfo>();
   return (column) => {

@@ -25,8 +25,8 @@ function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
 }
 
 /**
- * Returns the kind of an error with SQLite's general code. The service's statements name no schema,
- * so a message that names a schema is from a foreign key or a trigger.
+ * Returns the kind of an error with the general code SQLITE_ERROR. The service's statements name no
+ * schema, so a message that names a schema is from a foreign key or a trigger.
  */
 function otherKind(error: unknown): DatabaseErrorKind {
   const message = error instanceof Error ? error.message : "";

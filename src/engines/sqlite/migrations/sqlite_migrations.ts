@@ -167,7 +167,7 @@ export function isWiderSqliteType(from: string, to: string): boolean {
   return other === "BLOB" && to === "";
 }
 
-/** Returns a condition for the values from which a CAST to the type would make a wrong number. */
+/** Returns a condition that selects the values that a CAST to the type would convert wrongly. */
 function unfitForSqliteType(type: string, column: string): string | null {
   if (!/INT|REAL|NUM/i.test(type)) return null;
   const isNoNumber = `typeof(${column}) IN ('text', 'blob') AND ` +

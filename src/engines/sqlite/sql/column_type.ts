@@ -24,7 +24,7 @@ export function sqliteColumnType(column: ColumnInfo): string {
     : storageClasses[kind];
 }
 
-/** The class of a SQLite column, to which SQLite converts stored and compared values. */
+/** The storage class to which SQLite converts the values that a column stores or compares. */
 export type Affinity = "INTEGER" | "TEXT" | "BLOB" | "REAL" | "NUMERIC";
 
 export function affinityOf(column: ColumnInfo): Affinity {

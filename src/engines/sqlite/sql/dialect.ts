@@ -182,7 +182,7 @@ function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
 function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
   if (isAny(column)) return encodeAny(value, affinityOf(column));
-  // Infinities are strings in JSON. SQLite sorts strings after all numbers.
+  // As strings (their form in JSON), infinities would sort after all numbers in SQLite.
   if (
     kindProperties[column.kind].arithmetic !== null &&
     (value === "Infinity" || value === "-Infinity")

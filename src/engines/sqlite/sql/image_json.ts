@@ -12,7 +12,7 @@ export interface ImageColumn {
 
 /**
  * Returns SQL that creates the JSON image of a SQLite row. `valueOf` returns SQL for a column's
- * value. All functions in the SQL are built in, even into older SQLite versions.
+ * value. The SQL uses only functions that are built into older SQLite versions, too.
  */
 export function imageJson(
   columns: readonly ImageColumn[],

@@ -11,8 +11,8 @@ export const timeCheckFunctionName = "service_time_check";
 export const rowBytesFunctionName = "service_row_bytes";
 
 /**
- * The result of a check that ends a SQLite statement: abs() of this number is an error. No library
- * can interrupt a statement. If a function throws, all() of `node:sqlite` hangs in Deno.
+ * The result of a check that ends a SQLite statement: abs() of this number is an error. Libraries
+ * cannot interrupt a statement. If a function throws, all() of `node:sqlite` hangs in Deno.
  */
 export const overLimitResult: bigint = -(2n ** 63n);
 

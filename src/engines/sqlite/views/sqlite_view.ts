@@ -3,7 +3,7 @@ import type { Connection, Driver, ReadLimits } from "../../../db/driver.ts";
 import type { ViewInfo } from "../../../schema/view_info.ts";
 import { type Fragment, identifier, sql, toStatement } from "../../../sql/fragment.ts";
 
-/** Returns a connection for the first reads of views: in another thread, with a time limit. */
+/** Returns a connection that samples views: it reads in another thread, with a time limit. */
 export function connectionForViews(driver: Driver): Connection {
   return driver.reads(limits);
 }
@@ -28,7 +28,7 @@ export async function readOrReason<T>(
   }
 }
 
-/** The errors of a view's definition, such as a missing table, and of a read-only connection. */
+/** The kinds of errors that a view's definition or a read-only connection can cause. */
 const ofView: ReadonlySet<string> = new Set([
   ...["other", "broken-table", "invalid-value", "failed-computation", "read-only"],
 ]);

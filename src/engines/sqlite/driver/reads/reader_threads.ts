@@ -125,7 +125,7 @@ export class ReaderThreads implements DriverThreads {
     if (this.#isEager || this.#queue.size > 0) this.#startMore();
   }
 
-  /** Returns the next read. Prefers a user or address that has no running read. */
+  /** Returns the next read, preferably of a user or address without a running read. */
   #takeNext(): Job | undefined {
     const served = new Set([...this.#threads.values()].map((job) => job?.identity));
     return this.#queue.take(({ identity }) => !served.has(identity)) ?? this.#queue.take();

@@ -96,7 +96,7 @@ const declaredKinds: Readonly<
 
 /**
  * Returns the type of a column whose declared type does not fit its values: `real` only for the
- * affinity REAL, where all numbers are doubles. `real` would make other large integers inexact.
+ * affinity REAL, where all numbers are doubles. In other columns, `real` would round integers.
  */
 function storedShape(sample: readonly SqlValue[], affinity: Affinity): InferredType {
   if (sample.every(isInteger)) return { ...plain, kind: "integer" };

@@ -28,7 +28,7 @@ export async function refusedWrites(
     return found;
   };
   try {
-    // A read-only connection does not compile checks, so it would not notice a missing function.
+    // A read-only connection compiles no CHECK, so it would not notice a missing function.
     return await driver.transaction(refused);
   } catch (error) {
     const isUnwritable = error instanceof DatabaseError && unwritable.has(error.kind);

@@ -31,7 +31,7 @@ export function inferSampledColumn(
   values: readonly SqlValue[],
   { dialect, isKey = false }: { readonly dialect: Dialect; readonly isKey?: boolean },
 ): SampledColumn {
-  // All key values count: no request could name a key that is not a value of the column's kind.
+  // All values of a key must fit its kind: no request could name a key that does not fit.
   const typical = isKey ? values.filter((value) => value !== null) : typicalValues(type, values);
   const fitting = fittingType(rankColumnTypes(type, typical), typical, dialect);
   return {
