@@ -162,7 +162,6 @@ export interface AccountProtectionOptions {
   readonly path: string;
   readonly cost: number;
   readonly pow: boolean | AccountPowOptions;
-  /** The required CAPTCHA, or null if the route requires none. */
   readonly captcha: { readonly action: string | undefined } | null;
 }
 
@@ -201,7 +200,6 @@ export interface GuardedRequest {
   /** The raw path, and the raw query without the question mark. */
   readonly target: { readonly path: string; readonly query: string };
   readonly user: User | null;
-  /** Returns the client's address, or null if it is unknown. */
   address(): string | null;
   /** Reads the body. All calls return the same bytes, which are empty without a body. */
   body(): Promise<Uint8Array>;

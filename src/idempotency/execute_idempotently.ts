@@ -29,7 +29,6 @@ interface IdempotentRequest {
   readonly ifMatch: string | null;
   /** Identifies the readable fields; empty if these do not depend on the user. */
   readonly fields: string;
-  /** The raw body; empty without a body. */
   readonly body: Uint8Array;
 }
 
@@ -263,7 +262,6 @@ function answerNotKeptProblem(answer: StoredAnswer | null): Problem {
 /** The statuses below 500 that are not replayed, because a repetition can have another status. */
 const transientStatuses: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]);
 
-/** Returns true if a repetition would have the same reply. */
 function isReplayableReply({ status, body }: Reply): boolean {
   return status < 500 && !transientStatuses.has(status) && !(body instanceof ReadableStream);
 }

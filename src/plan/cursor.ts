@@ -16,14 +16,12 @@ export type CursorPosition =
 
 /**
  * A position in an order whose sort key values can differ between two statements, so that no value
- * marks the end of a page. It contains the number of rows before it, and a hash of the rows just
- * before it.
+ * can mark the end of a page. It has the number of rows before it, and a hash of the last of these.
  */
 export interface CountedPosition {
   readonly rows: number;
   /** The number of rows before the position that the next page reads again and compares. */
   readonly compared: number;
-  /** The hash of the compared rows' values. */
   readonly hash: string;
 }
 

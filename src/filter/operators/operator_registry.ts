@@ -142,7 +142,8 @@ export const isEmptyOperator: Operator = {
       : sql`${operand} <> ''`;
   },
   matches(value, [wanted], column) {
-    // A JSON string `""` and empty bytes are also `""` in memory, but only a text column matches.
+    // A JSON string `""` and empty bytes are `""` in memory, too, but only a column of strings
+    // matches.
     const isEmpty = value === null || (value === "" && column.kind === "text");
     return isEmpty === wanted;
   },

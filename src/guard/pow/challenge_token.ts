@@ -38,7 +38,6 @@ export function createChallengeTokens(secrets: readonly string[]) {
       payload.set(fingerprint, fingerprintStart);
       return `${payload.toString("base64url")}.${codeOf(payload, sealing).toString("base64url")}`;
     },
-    /** Returns the content of a token, or why it is invalid. */
     open(token: string): OpenedToken | "malformed" | "forged" {
       const [payload, code] = [Buffer.alloc(payloadBytes), Buffer.alloc(codeBytes)];
       const isToken = token.length === challengeTokenLength && token[payloadLength] === "." &&

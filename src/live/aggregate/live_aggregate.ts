@@ -19,7 +19,6 @@ export interface AggregateListener {
   readonly identity: string;
   /** Called when {@link LiveAggregate.frame} contains a new result. */
   show(): void;
-  /** Called when the aggregate ends because of an error. */
   fail(error: unknown): void;
 }
 

@@ -5,7 +5,6 @@ import type { LiveStream, StreamPart, StreamSink } from "./live_stream.ts";
 /** The primary key and field types of a subscription's rows; null for aggregates. */
 export interface SubscriptionRowDescription {
   readonly primaryKey: readonly string[] | null;
-  /** The types of the readable fields. */
   readonly types: Readonly<Record<string, string | readonly string[]>> | null;
 }
 

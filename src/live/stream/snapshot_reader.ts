@@ -25,7 +25,6 @@ export interface SnapshotPage {
 
 /** The row after which a page starts. */
 export interface SnapshotStart {
-  /** The row's key as JavaScript values. */
   readonly key: Key;
   /** The row's key as the database stores it. */
   readonly stored: readonly SqlValue[];

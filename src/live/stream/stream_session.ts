@@ -17,7 +17,6 @@ interface StreamSessionOptions {
   readonly expiresAt: number;
   readonly quotaSlot: StreamSlot;
   readonly part: StreamPart | null;
-  /** The columns that the change log never records. */
   readonly excluded: ReadonlySet<ColumnInfo>;
 }
 

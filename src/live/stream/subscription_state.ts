@@ -68,7 +68,6 @@ export type StreamStart = "everything" | "now" | FreshStart | Position;
 export interface SubscriptionOptions {
   readonly query: LiveQuery;
   readonly start: StreamStart;
-  /** The user id or IP address of the stream's request. */
   readonly identity: string;
 }
 

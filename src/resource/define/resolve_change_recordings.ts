@@ -25,10 +25,9 @@ export interface ServedDefinitions {
 }
 
 /**
- * Resolves how the changes of each database are recorded. The keys of the result are the drivers in
- * the configuration. Introspected tables get triggers only if an option requests them. Otherwise
- * the service records only its own writes to them. Databases without a subscribable resource are
- * left out.
+ * Resolves how the changes of each database are recorded. The keys of the result are the configured
+ * drivers. Introspected tables get triggers only if an option requests them. Otherwise the service
+ * records only its own writes to them. Omits databases without a subscribable resource.
  */
 export async function resolveChangeRecordings(
   { resources, db }: ServedDefinitions,

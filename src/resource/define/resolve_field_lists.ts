@@ -159,9 +159,7 @@ export type ColumnResolver = (
   option: string,
 ) => ColumnInfo;
 
-/**
- * Creates the resolver for a table's columns. Reports the first reference by name as deprecated.
- */
+/** Creates the resolver for a table's columns. Reports one reference by name, as deprecated. */
 export function createColumnResolver(table: TableInfo, observe: Observer): ColumnResolver {
   let warned = false;
   return (reference, option) => {

@@ -260,7 +260,6 @@ export class SqliteTransaction implements Connection {
     }
   }
 
-  /** Makes later statements reject. */
   end(): void {
     this.#ended = true;
   }
