@@ -220,7 +220,7 @@ function combine(
     if (isSeveral) break;
     only = filter;
   }
-  // Often one term remains, because many resources have neither a scope nor soft delete.
+  // Many resources have neither a scope nor soft delete, so often only one term remains.
   if (!isSeveral) return only ?? (neutral === "all" ? allRows : noRows);
   const terms: Filter[] = [];
   for (const filter of filters) {

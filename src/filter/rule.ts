@@ -164,7 +164,7 @@ function parseTemplate(
   const bare = inserted.find(({ index }) => !isRule(values[index]));
   if (bare !== undefined) throw misplaced(bare.index, "a value", "a filter");
   const places = new Set([...literals.filter(isValue), ...inserted].map(({ at }) => at));
-  // With as many complete markers as values, no marker is in another place.
+  // Each value has a complete marker, so no marker is in another place.
   if (places.size === values.length) return syntax;
   for (const [index, { 0: mark, index: at }] of [...text.matchAll(marker)].entries()) {
     if (places.has(at)) continue;

@@ -68,7 +68,7 @@ export class Admission implements IdempotentAdmission, Debit {
     };
   }
 
-  /** Counts the request against the rate limit. The replay of a response costs nothing else. */
+  /** Counts the request against the rate limit. A replayed response has no other cost. */
   countRequest(): MaybePromise<void> {
     const { rateLimit } = this.#protection;
     if (rateLimit === null) return;

@@ -189,7 +189,7 @@ function createResponseStorageShares(
         refillPerMinute: shareBytes * 60_000 / ttlMs,
       }),
     );
-    // Reset before the call, so that no concurrent request reports these bytes again.
+    // The count is reset before the call, so that no concurrent request reports these bytes again.
     const { bytes } = unreconciled;
     unreconciled.bytes = 0;
     const { isGranted } = await limiter.take(share, bytes);

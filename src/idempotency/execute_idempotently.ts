@@ -126,7 +126,7 @@ export function inFlightProblem(): Problem {
 /** Returns the claim of a request. The parts are hashed as JSON, which separates them clearly. */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): RequestClaim {
   const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
-  // If the readable fields have changed since, the stored response must not be replayed.
+  // If the readable fields change, the hash changes: the stored response must not be replayed.
   const seen = fields === "" ? [] : [fields];
   const head = JSON.stringify([method, path, query, ifMatch, ...seen]);
   return {
@@ -134,7 +134,7 @@ function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): R
     // The line break separates the JSON, which has no line breaks, from the body.
     fingerprint: hashOf(`${head}\n`, body),
     owner: bytesToHex(random.bytes(16)),
-    // Hashed, because the store must contain no ids and no addresses.
+    // The client is hashed, because the store must contain no ids and no addresses.
     share: hashOf(JSON.stringify(share)),
   };
 }

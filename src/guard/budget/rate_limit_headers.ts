@@ -17,7 +17,7 @@ export function withRateHeaders(
   const one = rate ?? budget;
   if (one === null) return headers;
   if (rate === null || budget === null) {
-    // Most replies have one limit, for which no list is created.
+    // Most replies have only one limit. For speed, no list is created for it.
     return { ...headers, "ratelimit-policy": one.limit.header, "ratelimit": stateOf(one, now) };
   }
   return {

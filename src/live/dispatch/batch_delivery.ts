@@ -64,7 +64,8 @@ export class FanOut {
   ): Promise<void> {
     this.#isUnderway = true;
     try {
-      // The first slice also waits, so that the response to the writing client is sent first.
+      // Pending I/O precedes even the first slice: the response to the writing client is sent
+      // first.
       let left = 0;
       for (const group of groups) {
         const chunk = chunkFor(group);

@@ -110,7 +110,7 @@ export class ChangeFeed {
     try {
       while (this.#isWanted && !this.#isClosed) {
         this.#isWanted = false;
-        // A hint that arrives during this loop can concern changes after the last read.
+        // A hint may arrive after the loop's last read, so the outer loop then reads again.
         while (
           await this.#exclusively(() => this.#publishNext())
         ) { /* until there are no new changes */ }

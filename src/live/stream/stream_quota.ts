@@ -67,7 +67,7 @@ export class StreamQuota {
       count.open -= streams;
       count.parts -= parts;
       count.work -= work;
-      // The parts of a multiplexed stream may free their slots after the stream itself.
+      // A multiplexed stream can free its slot before its parts, so their work is checked, too.
       if (count.open === 0 && count.work === 0) this.#open.delete(count.key);
     }
   }

@@ -68,7 +68,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
       isAny(column) ? sql`CAST(${identifier(column.dbName)} AS TEXT)` : operand(column),
     indexed: () => null,
     ordered: (column) => columnOf(column),
-    // Equal numbers need no distinction, because they are always read as the same value.
+    // Numbers need no collation: equal numbers are always read as the same value.
     distinguished: (columns) =>
       columns.map(({ dbName }) => sql`${identifier(dbName)}${binaryCollation}`),
     bound: (value, column) => sql`${encode(value, column)}`,

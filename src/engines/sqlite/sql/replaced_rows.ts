@@ -142,7 +142,7 @@ function isAbsent(table: RecordedTable, schemaPrefix: string): string {
         quoteText(`$.${JSON.stringify(column.name)}`)
       })`
     ).join(" AND ");
-  // A note contains floating-point numbers and bytes in a form by which no row can be found.
+  // In the form that notes contain, floating-point numbers and bytes cannot be used to find a row.
   const isPlain = rowId !== null
     ? ""
     : `"row" NOT LIKE '%\n%' AND "row" NOT LIKE '%"$bytes"%' AND `;

@@ -102,7 +102,7 @@ export class LimitedReads {
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.kind !== "too-slow") throw error;
       bytes.left = before;
-      // The read was aborted, but even its time so far sends the next read to another thread.
+      // The time of the aborted read is recorded, so that the next such read uses another thread.
       if (isKnown) this.#durations.measured(statement, clock.elapsedMs() - beganAt);
     }
     return this.#readElsewhere(statement, limits, bytes, atOnce);
@@ -208,7 +208,7 @@ const bytesOfShortCell = 32;
  * checks the time only between rows, and sorting fifty rows of a megabyte would take too long.
  */
 const wideRow = 64 * 1024;
-/** The length from which a written value can make rows much wider than when they were measured. */
+/** If a written value is this long, rows can now be much wider than when they were measured. */
 const longValue = 64 * 1024;
 /** The factor by which a read can exceed its byte limit if its rows' bytes are not counted. */
 const maxExcess = 4;
@@ -280,7 +280,7 @@ export class RowWidths {
     width.bytes = Infinity;
     width.total = databaseBytes();
     width.freshUntil = now + freshForMs;
-    // No rows can have more bytes than the whole database, so the widest row is not needed.
+    // All rows fit, because the whole database fits, so the widest row need not be measured.
     if (width.total <= most) return;
     width.total = Infinity;
     // The width counts as unlimited until it is measured, or for ten minutes if that fails.
@@ -304,7 +304,7 @@ function rowsOf(plan: Plan): RowsOfPlan | null {
     case "related":
       return { table: plan.relation.target, most: plan.most, isOnce: false };
     case "aggregate":
-      // A group can contain three values of a column: as a key, a minimum and a maximum.
+      // A group counts as three rows: it can contain a column's value as key, minimum and maximum.
       return { table: plan.table, most: 3 * plan.limit, isOnce: false };
     case "count":
     case "estimate":

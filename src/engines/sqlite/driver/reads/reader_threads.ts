@@ -223,7 +223,7 @@ function outcomeOf(job: Job, answer: Exclude<ReaderAnswer, string>): QueryResult
     return answer.result;
   }
   const cause = new Error(answer.reason);
-  // The read has waited for more than half of its time, so the read itself may be fast.
+  // The read has mostly waited, so the read itself may be fast, and the service is overloaded.
   if (answer.kind === "too-slow" && job.waitedMs > job.limits.timeoutMs / 2) throw overloaded();
   return fail(answer.kind === null ? cause : new DatabaseError(answer.kind, cause));
 }

@@ -128,7 +128,7 @@ function candidates(sample: readonly SqlValue[]): readonly TimestampFormat[] {
     return fractions.map((fraction) => `date${separator}time${fraction}${zone}` as const);
   }
   if (!sample.every(isInteger)) return [];
-  // In seconds, 10^11 is the year 5138. In milliseconds, it is the year 1973.
+  // As seconds, 10^11 is in the year 5138, so a number of this size means milliseconds.
   const isMillis = sample.some((value) => Math.abs(Number(value)) >= 1e11);
   return [isMillis ? "epoch-milliseconds" : "epoch-seconds"];
 }
