@@ -89,11 +89,11 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   readonly metrics: Metrics | null;
   /** The queue of rows to index for search, or null if `kv` is not set or no resource uses it. */
   readonly searchOutbox: SearchOutbox | null;
-  /** Summaries of the resources that the app serves, for instance for a message at its start. */
+  /** Summaries of the app's resources, for instance for a message when the app starts. */
   readonly resources: readonly ResourceSummary[];
   /** Returns the schema of `GET /__service/schema`, even if that route is disabled. */
   schema(): ServiceSchema;
-  /** Returns the OpenAPI document of all mounted routes, even if its route is disabled. */
+  /** Returns the OpenAPI document of all mounted routes, even if the service does not serve it. */
   openapi(): JsonSchema;
 }
 
@@ -165,7 +165,7 @@ async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runti
   }
 }
 
-/** Throws if several workers have no secret: each would encrypt with a different random secret. */
+/** Throws if several workers have no secret: none could decrypt what another worker encrypts. */
 async function requireSoleWorker(
   { missingSecrets }: ResolvedConfig,
   { clock, observe }: Runtime,

@@ -195,7 +195,7 @@ function createObservationCounter(metrics: Metrics, next: Observer): Observer {
   };
 }
 
-/** Returns a word or configured name that distinguishes observations of the same kind. */
+/** Returns the reason or the name that distinguishes observations of the same kind. */
 function detailOf(observation: Observation): string {
   switch (observation.kind) {
     case "proof_of_work_refused":

@@ -167,7 +167,7 @@ async function differenceOf(
 /** The options with which resources that require `If-Match` accept a write. */
 const anyVersion = { ifMatch: "*" };
 
-/** Runs an operation. Returns null, or a reason if its result shows that the right is missing. */
+/** Runs an operation. Returns null, or a reason if the result shows that the right is missing. */
 async function run(
   operation: string,
   { resource, id, create, update = {} }: CheckedRow,

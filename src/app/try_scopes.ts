@@ -38,7 +38,7 @@ export async function tryScopes(
   }
 }
 
-/** Reports, only once, each column without an index by which a scope finds related rows. */
+/** Reports, only once, each unindexed column by which a scope finds related rows. */
 function adviseIndexes(
   filter: Filter,
   { trial, resource, observe, advised }: {

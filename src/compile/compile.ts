@@ -136,7 +136,7 @@ function cachingInserts(
     }
     const { text, values: bound } = compile(plan);
     const length = cached.length + text.length - (known?.text.length ?? 0);
-    // SQL with further values, from the defaults of columns, is not cached.
+    // SQL is not cached if it binds further values, from the defaults of columns.
     if (bound.length === values.length && length <= maxInsertLength) {
       cached.statements.set(key, { where: within?.texts, returning, text });
       tables.set(table, { ...cached, length });

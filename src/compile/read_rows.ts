@@ -29,7 +29,7 @@ import { matchKeyColumn, matchRankColumn } from "../sql/match_names.ts";
 /** The dialect and the cached SQL that the compiler uses for reading rows. */
 export interface ReadContext {
   readonly dialect: Dialect;
-  /** Returns SQL that can stop a scan, or null if the engine can interrupt statements anyway. */
+  /** Returns SQL that can stop a scan, or null if the engine itself can interrupt statements. */
   checkOf(table: TableInfo): Fragment | null;
   selectList(columns: readonly ColumnInfo[]): Fragment;
 }

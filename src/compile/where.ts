@@ -202,7 +202,7 @@ export function mayScan({ where, table, order, limit }: ReadPlan): boolean {
     );
 }
 
-/** Returns true if a filter selects at most one row, by its primary key and possibly more terms. */
+/** Returns true if a filter selects at most one row: its terms contain the whole primary key. */
 export function isOneRow(filter: Filter, { primaryKey, distinct }: TableInfo): boolean {
   const terms = filter.kind === "and" ? filter.terms : [filter];
   return distinct && primaryKey.every((column) => terms.some((term) => isEqualTo(term, column)));

@@ -86,7 +86,6 @@ export interface TableDraft extends Pick<TableInfo, "name" | "schema" | "label" 
   /** The comment on the table; absent for none. */
   readonly description?: string | null;
   readonly columns: readonly ColumnDraft[];
-  /** The columns that functions of the row compute. */
   readonly functionColumns?: readonly ColumnInfo[];
   /** The definition of a simple view, or null for a table and for any other view. */
   readonly simple: SimpleView | null;

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { SqlValue } from "../sql/fragment.ts";
 
-/** The string length from which UTF-8 bytes are counted, instead of UTF-16 code units. */
+/** Strings of at least this length are measured in UTF-8 bytes, instead of UTF-16 code units. */
 const measuredLength = 1_024;
 
 /** Returns the approximate bytes of a row: strings by their length, and 8 for every other value. */

@@ -148,7 +148,7 @@ interface RowDecoder {
 
 interface CellDecoder {
   readonly name: string;
-  /** The type of cells that need no decoding, or null. `decode` doubles the time of a row. */
+  /** The type of cells that skip `decode`, or null: `decode` would double the time of a row. */
   readonly plain: "text" | "integer" | null;
   decode(value: Exclude<SqlValue, null>): unknown;
 }

@@ -129,7 +129,7 @@ export class Supervisor {
   readonly #group: WorkerGroup;
   readonly #runtime: Runtime;
   readonly #slots: Slot[] = [];
-  /** One round of replacements runs at a time, and one more can wait. */
+  /** One round of replacements runs at a time, and one more round can wait. */
   readonly #rounds = new Semaphore(1, 1);
   readonly #exitCode = Promise.withResolvers<number>();
   #quickEnds = 0;

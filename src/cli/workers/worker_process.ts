@@ -38,7 +38,7 @@ export function startWorker(
   const flags = ["--unstable-kv", "--unstable-cron", "--unstable-net"];
   const child = spawn(Deno.execPath(), ["run", "-A", ...flags, program, ...args], {
     env: { ...Deno.env.toObject(), ...shareVariable(share) },
-    // The channel closes when this process ends, whatever the reason is.
+    // The channel closes when this process ends for any reason. The worker then stops.
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const prepared = Promise.withResolvers<ReportOf<"prepared">>();

@@ -57,7 +57,7 @@ const soonMs = 10;
 
 interface Polling {
   start(): void;
-  /** Makes polls more frequent after activity, beginning with the poll after the next. */
+  /** Makes polls more frequent after activity, beginning with the poll after the next poll. */
   speedUp(): void;
   pollSoon(): void;
   stop(): void;

@@ -35,8 +35,8 @@ export interface ChangeLogStep {
   /** The changes. All changes of one row are in their original order. */
   readonly changes: readonly Change[];
   /**
-   * The position after the changes. Null for a part of a large step, if more changes of the step
-   * follow. Then pass this step to {@link ChangeLog.next} to get them.
+   * The position after the changes. Null for a part of a large step, before the step's last part.
+   * {@link ChangeLog.next} returns the next part if it is called with this part.
    */
   readonly to: Position | null;
 }

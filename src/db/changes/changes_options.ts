@@ -11,8 +11,8 @@ export interface ChangesOptions {
    */
   readonly mode?: "triggers" | "service" | undefined;
   /**
-   * The Postgres schema in which a missing log is created. The schema must be in the role's search
-   * path. Default: the first schema of that path.
+   * The Postgres schema in which a missing change log is created. The schema must be in the role's
+   * search path. Default: the first schema of that path.
    */
   readonly schema?: string | undefined;
   /** Columns whose values are never recorded. Key columns must be recorded. */

@@ -88,7 +88,7 @@ function unusedPrefix(table: TableInfo): string {
 function columnsOf({ table, filters }: FilterEvaluation): readonly ColumnInfo[] {
   const used = new Set<ColumnInfo>();
   const isPlain = filters.every((filter) => collect(filter, used));
-  // Omitted columns are NULL in the statement. In an introspected table, a domain can reject NULL.
+  // The statement has NULL for omitted columns. A domain of an introspected table can reject NULL.
   return isPlain && table.own ? table.columns.filter((column) => used.has(column)) : table.columns;
 }
 

@@ -132,7 +132,7 @@ interface RowHistoryRequest {
   readonly key: Key;
   /** The columns that are never recorded. */
   readonly exclude: ReadonlySet<ColumnInfo>;
-  /** Limits the history to changes with a smaller number. Null starts at the newest change. */
+  /** Limits the history to changes with a smaller `seq`. Null starts at the newest change. */
   readonly before: number | null;
   readonly limit: number;
 }

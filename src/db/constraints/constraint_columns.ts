@@ -5,7 +5,7 @@ import { engineOf, type RefusedWrite } from "../engine/engine.ts";
 /**
  * Returns the columns of the constraint that rejected a write, in the order of the constraint. The
  * result is empty for a constraint of another table, or if the engine does not name the constraint.
- * This queries the database: call it only after the transaction of the write has ended.
+ * The function queries the database: call it only after the transaction of the write has ended.
  */
 export async function constraintColumns(
   error: DatabaseError,
@@ -15,7 +15,7 @@ export async function constraintColumns(
   const columns = [...new Set(names)].map((name) =>
     write.table.columns.find(({ dbName }) => dbName.toLowerCase() === name.toLowerCase())
   );
-  // Returns no columns if the service's description of the table lacks some of them.
+  // Returns no columns if the service's description of the table lacks some of these columns.
   const known = columns.filter((column) => column !== undefined);
   return known.length === columns.length ? known : [];
 }

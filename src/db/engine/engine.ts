@@ -151,7 +151,7 @@ export interface ChangeHints {
 
 export interface PollingListener {
   readonly notify: () => void;
-  /** Records other programs' writes to tables without triggers. Null if all have triggers. */
+  /** Records other programs' writes to tables without triggers. Null without such tables. */
   readonly findUntracked: (() => Promise<void>) | null;
 }
 

@@ -51,7 +51,7 @@ export interface WrittenPart {
   readonly steps: readonly MigrationStep[];
 }
 
-/** Throws an Error that names any `file` if a migration broke foreign keys, views or triggers. */
+/** Throws an Error (which names `file`) if a migration broke foreign keys, views or triggers. */
 export type IntegrityCheck = (tables: readonly TableInfo[], file?: string) => Promise<void>;
 
 export interface MigrationRunEngine {

@@ -14,8 +14,8 @@ export interface TableOfDriver {
 /**
  * Checks at startup that all tables exist, by a query of every table. Compares the declared tables
  * with the tables of the database. Throws a plain Error that names all missing tables and columns,
- * and the remedy. Only reports to `observe`: other differences, and tables whose query fails for
- * another reason. If a database is unreachable, its tables are not checked.
+ * and the remedy. Reports other differences, and tables whose query fails for another reason, only
+ * to `observe`. If a database is unreachable, its tables are not checked.
  */
 export async function checkTables(
   served: readonly TableOfDriver[],
@@ -90,7 +90,7 @@ async function missingParts(
       const isCased = await tableExists({ table, driver }, [{ ...column, dbName }]);
       if (isCased) cased.push(`${label}.${dbName} exists`);
     }
-    // No column is missing if another program has just added it. The message then has the cause.
+    // If another program has just added the missing column, the message contains the query's error.
     if (missing.length === 0) texts.push(reasonOf(cause));
     texts.push(...missing.map((name) => `${label}.${name} is missing`));
   }

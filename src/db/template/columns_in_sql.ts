@@ -123,7 +123,7 @@ export function selectLists(tokens: readonly SqlToken[]): readonly SelectList[] 
   });
 }
 
-/** Returns the items of the list after SELECT or RETURNING, at most up to `after`. */
+/** Returns the items of the list after SELECT or RETURNING, which ends at `after` at the latest. */
 export function itemsFrom(
   tokens: readonly SqlToken[],
   index: number,

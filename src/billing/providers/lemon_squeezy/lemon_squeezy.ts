@@ -148,7 +148,7 @@ async function readTerms(api: VendorApi, path: string): Promise<ReadTerms | null
   return { subscription: subscriptionIn(data, api), ...compact({ changedAt, itemChangedAt }) };
 }
 
-/** Returns the price in the order that began a subscription; empty for a later payment. */
+/** Returns the prices of the order that began a subscription; empty for a later payment. */
 async function findOrdered(
   api: VendorApi,
   { subscriptionId, payment }: VendorEvent,

@@ -37,7 +37,7 @@ export async function openPostgresChangeLog(options: PostgresChangeLogOptions): 
 export const maxChangesPerStepPart = 1_000;
 const maxPerPurge = 5_000;
 
-/** A part of changes that are too many for one read, and the state for reading the next part. */
+/** One part of a step with too many changes for one read, and the state for the next part. */
 interface UnfinishedStep extends ChangeLogStep {
   readonly from: SnapshotPosition;
   readonly target: SnapshotPosition;

@@ -227,7 +227,7 @@ async function run(
 
 /**
  * The epoch of the Postgres change log, as a column of a select list. Its second half is the id of
- * the transaction that stored the epoch, so the epoch of a restored dump is another epoch.
+ * the transaction that stored the epoch, so a restored dump has another epoch.
  */
 export const epochColumn =
   `(SELECT left(epoch, 8) || lpad(to_hex(xmin::text::bigint), 8, '0') FROM "_service_epoch") AS epoch`;

@@ -7,7 +7,7 @@ const tlsVersions = ["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"];
 const states = ["any", "read-write", "read-only", "primary", "standby", "prefer-standby"] as const;
 export type ServerState = typeof states[number];
 
-/** Returns a parameter, or a variable of the environment. */
+/** Returns the value of a parameter or of an environment variable, by its name. */
 export type Lookup = (name: string) => string | undefined;
 
 export interface PostgresServer {

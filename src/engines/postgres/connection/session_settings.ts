@@ -86,7 +86,7 @@ export const changingFunctions = `SELECT EXISTS (SELECT FROM pg_catalog.pg_proc 
     OR p.prosrc ~* '(^|;|''|\\m(begin|then|else|loop))\\s*set\\s+(?!(local|constraints)\\M)'
     OR p.prosrc ~* '\\m(pg_(try_)?advisory_lock|listen|create\\s+temp)'))`;
 
-/** Matches statements that can call the function of a trigger. */
+/** Matches statements that can fire a trigger. */
 export const writes = /^(?:INSERT|UPDATE|DELETE|MERGE|WITH|COMMIT)\b/;
 
 /** The settings that affect later statements, and whose changes the server reports. */

@@ -28,8 +28,8 @@ interface Waiter<T> {
 
 /** Creates a pool of the open connections `items`. No request waits longer than `limitMs`. */
 export function createPool<T>(items: readonly T[], limitMs: number, clock: Clock): Pool<T> {
-  // The connection that was used last is taken first. Under light load, only a few connections are
-  // then used, which keep their prepared statements.
+  // The pool first takes the connection that was used last. Under light load, it uses only a few
+  // connections, which keep their prepared statements.
   const idle = items.toReversed();
   const waiting = new FairQueue<Waiter<T>>({ maxWaiting: Infinity });
   let closed: (() => void) | null = null;

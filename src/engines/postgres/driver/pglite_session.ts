@@ -48,7 +48,7 @@ export function createPgliteSession(
     const end = Promise.withResolvers<void>();
     const wait = waiting = { isOver: false };
     const done = client.transaction(async (transaction) => {
-      // The request does not wait any more, so this transaction must not write.
+      // The request has stopped waiting, so this transaction must not write.
       if (wait.isOver) return await transaction.rollback();
       waiting = null;
       open = { transaction, end: end.resolve, done };

@@ -50,10 +50,10 @@ const graceMs = 1_000;
 const minAttemptMs = 500;
 
 /**
- * One postgres.js connection: a client with a pool of one connection, which is discarded if the
- * connection is lost. Otherwise the library would connect again and send the waiting statements,
- * and a statement of a transaction would be committed on its own. Also, the library never resolves
- * a statement that is sent after an error of the socket and before the socket's end.
+ * One postgres.js connection: a client whose pool has one connection. The client is discarded if
+ * the connection is lost. Otherwise the library would connect again and send the waiting
+ * statements, and a statement of a transaction would be committed on its own. Also, the library
+ * never resolves a statement that is sent after an error of the socket and before the socket's end.
  */
 export class PostgresJsConnection implements PostgresConnection {
   opening: Promise<void> | null;
@@ -70,7 +70,7 @@ export class PostgresJsConnection implements PostgresConnection {
   #announces: boolean;
   /** True if a setting that the server reports, such as TimeZone, was changed. */
   #isChanged = false;
-  /** True if a statement after the last restoration can have called the function of a trigger. */
+  /** True if a statement after the last restoration can have fired a trigger. */
   #hasWritten = false;
   /** Functions that reject the statements which were sent but have no response yet. */
   readonly #sent = new Set<(error: Error) => void>();
@@ -90,8 +90,8 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * True if a table was altered after this connection was opened, if the connection can prepare
-   * no more statements, or if a statement (perhaps in a trigger) has changed a reported setting.
+   * True if a table was altered after this connection was opened, if no more statements can be
+   * prepared, or if a statement or a trigger has changed a setting that the server reports.
    */
   get stale(): boolean {
     return this.#isChanged && !this.#pooled || this.#isOutdated;

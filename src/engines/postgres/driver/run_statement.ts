@@ -55,7 +55,7 @@ export function translate(
     : toPostgresError(error, sent, showsRaised);
 }
 
-/** Matches the statements that write rows. Other statements can write rows only in a function. */
+/** Matches most statements that write rows. MERGE, WITH and functions can write rows, too. */
 export const writesRows = /^(?:INSERT|UPDATE|DELETE)\b/;
 
 const writeCommands: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);

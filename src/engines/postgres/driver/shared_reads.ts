@@ -146,7 +146,7 @@ export class SharedReads {
       late();
       const left = reads.filter(({ isDone }) => !isDone);
       const running = left.find(({ sent }) => sent !== null);
-      // The cancel request follows only after a second period, because it can close the connection.
+      // The cancel request is sent only after another period, because it can close the connection.
       if (running?.isGivenUp === true) running.canceled ??= running.sent?.cancel() ?? null;
       else if (running !== undefined) this.measured(running.statement, slowMs);
       for (const read of left) {

@@ -9,7 +9,7 @@ export interface SharedWritesDependencies
   extends Pick<PostgresReadDependencies, "guard" | "pool" | "clock" | "limit" | "raisedMessages"> {
   /** Runs a statement outside of any shared transaction. */
   readonly alone: (statement: Statement) => Promise<QueryResult>;
-  /** Called after the commit of a shared transaction, also if the commit's outcome is unknown. */
+  /** Called after the commit of a shared transaction, even if the commit's outcome is unknown. */
   readonly committed: () => void;
 }
 

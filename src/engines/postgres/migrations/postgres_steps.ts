@@ -89,7 +89,7 @@ function renames(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** Returns the drops of constraints: foreign keys before the keys to which they refer. */
+/** Returns the steps that drop constraints: foreign keys before the keys to which they refer. */
 function constraintDrops(table: TableMigration): readonly MigrationStep[] {
   const drop = (name: string | null, purpose: string) => dropConstraint(table, name, purpose);
   return [

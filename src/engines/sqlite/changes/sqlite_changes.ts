@@ -53,7 +53,7 @@ function sqlitePolling(driver: Driver, { notify, findUntracked }: PollingListene
   async function poll(): Promise<boolean> {
     const version = await catching<unknown>(
       async () => (await driver.query({ text: "PRAGMA data_version", values: [] })).rows[0]?.[0],
-      // The next read of the log has the same error and reports it, so it is ignored here.
+      // This error is ignored: the next read of the log has the same error, and reports it.
       () => null,
     );
     const isNews = version !== known;

@@ -75,7 +75,7 @@ function recordedColumns(
 ): RecordedColumns {
   const keyLength = rows.filter(({ keyPosition }) => keyPosition > 0).length;
   const columns = rows.map(({ name, type, notNull, defaultSql, keyPosition, generated }) => {
-    // A key of one column for which no index exists is the row id.
+    // If no index exists for a key of one column, the key is the row id.
     const isRowId = keyMayBeRowId && keyLength === 1 && keyPosition === 1;
     return {
       name,

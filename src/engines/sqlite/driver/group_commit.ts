@@ -21,7 +21,7 @@ import {
 } from "./job_queue.ts";
 import type { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 
-/** The maximum time, in ms, of a group of writes of small rows, including its disk write. */
+/** A group of small rows takes at most this time, in ms, including its disk write. */
 const maxShortGroupMs = 10;
 
 export interface GroupCommitOptions {

@@ -29,7 +29,7 @@ export async function acceptQuotedStrings(
     .catch(() => open(library));
 }
 
-/** Returns the kinds of parts (`view`, `trigger`) that contain strings in double quotes. */
+/** Returns the kinds of objects (`view`, `trigger`) that contain strings in double quotes. */
 async function quotingParts(driver: Driver): Promise<ReadonlySet<string>> {
   const statements = await selectNamed(
     driver,

@@ -161,7 +161,7 @@ export function fixedTimeLimit(limitMs: number, isCancelled: () => boolean): Tim
 const maxInlineMs = 10;
 /** The shortest time limit of a read in the main thread, in ms. Reads by an index need less. */
 const minInlineMs = 0.25;
-/** The part of the time limit for reading before a sort, because a sort cannot be aborted. */
+/** The share of the time limit that can pass before a sort, because a sort cannot be aborted. */
 const shareBeforeSort = 1 / 4;
 /** The maximum part of the main thread's time that all long reads together can take. */
 const inlineShare = 0.1;

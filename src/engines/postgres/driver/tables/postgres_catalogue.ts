@@ -157,7 +157,7 @@ export async function readColumns(
 const uniqueIndexFacts = {
   owner: cell.text("i.indrelid"),
   isKey: cell.flag("i.indisprimary"),
-  /** True if each statement checks uniqueness. False if only the commit may do so (deferrable). */
+  /** True if each statement checks uniqueness. False if the check can wait until the commit. */
   isImmediate: cell.flag("i.indimmediate"),
   columns: cell.list(columnNames("i.indrelid", "i.indkey", "i.indnkeyatts")),
   name: cell.text("i.indexrelid::regclass"),

@@ -152,7 +152,7 @@ interface Described {
 }
 
 /**
- * Returns the functions that can be procedures, except for functions with equal names of arguments.
+ * Returns the functions that can be procedures, except functions that have the same argument names.
  * Also omits a function if Postgres cannot distinguish its calls from calls of an omitted function.
  */
 function separable(described: readonly Described[]): readonly Described[] {
