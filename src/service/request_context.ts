@@ -40,7 +40,7 @@ abstract class ConnectedCaller {
   }
 }
 
-/** The caller of a request without middlewares. It is a class, because instances are cheap. */
+/** The caller of a request without middlewares. It is a class: instances are fast to create. */
 export class DirectCaller extends ConnectedCaller implements Caller {
   #user: User | null;
 

@@ -42,7 +42,7 @@ export class DataReply {
     if (isLarge) return new LargeReply({ status, headers }, data, size);
     if (!isSmall(size)) requireFitting(data, size);
     const reply = this.writeAll();
-    // The bytes were counted without computed fields, so the size of the JSON is checked, too.
+    // The counted bytes do not include computed fields, so the size of the JSON is checked, too.
     const { body: text } = reply;
     if (text.length * maxBytesOfCharacter > limit && !textFits(text, limit)) {
       throw responseTooLarge(limit, part);

@@ -5,7 +5,7 @@ import { invalidParameter, type Problem } from "../../problem/problem.ts";
 
 /** The known query parameters of a URL or of a call by server-side code, decoded. */
 export interface Query extends ReadonlyMap<string, string> {
-  /** The filter of a call by server-side code, unless the filter is a string. */
+  /** The filter of a call by server-side code, if it is a rule and not a string. */
   readonly codeFilter?: Rule;
   /** True for parameters in a body. A filter in a body can be longer than in a URL. */
   readonly isInBody?: true;

@@ -58,7 +58,7 @@ export function canBeEmpty(column: ColumnInfo): boolean {
   return isTextual(column) || column.kind === "bytes";
 }
 
-/** Removes the plus sign and leading zeros of a number, and adds the zero of `.5`. */
+/** Removes the plus sign and leading zeros of a number. Changes `.5` to `0.5`. */
 function inJsonForm(text: string): string {
   const [, sign, digits, rest] = otherNumber.exec(text) ?? [];
   return rest === undefined ? text : `${sign === "-" ? "-" : ""}${digits || "0"}${rest}`;
@@ -67,7 +67,7 @@ function inJsonForm(text: string): string {
 const otherNumber =
   /^(?=[+.0]|-[.0])([+-]?)(?=\.?\d)0*(\d{0,400})((?:\.\d{1,1000})?(?:[eE].{1,5})?)$/;
 
-/** The error of a number in a column of timestamps or dates. `unit` is its likely unit, if any. */
+/** The error for a number in a column of timestamps or dates. `unit` is its likely unit, if any. */
 export class AmbiguousTime extends InvalidValue {
   readonly unit: TimestampUnit | null;
 

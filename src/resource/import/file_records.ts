@@ -265,7 +265,7 @@ function withMarksRead({ line, size, body, fault }: ImportRecord): ImportRecord 
   return new ImportRecord(line, size, fromSafeBody(body), fault);
 }
 
-/** Renames the fields of a record, and omits the unknown fields if the known names are given. */
+/** Renames the fields of a record. If `known` is not null, omits the fields with other names. */
 function renamed(
   record: ImportRecord,
   map: ImportReading["map"],

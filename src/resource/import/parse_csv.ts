@@ -6,7 +6,7 @@ export interface CsvRecord {
   /** The line where the record begins, counted from 1. */
   readonly line: number;
   readonly size: number;
-  /** The indexes of the fields without quotes that look like NULL in another program. */
+  /** The indexes of the fields without quotes that another program may have written for NULL. */
   readonly nullLike: readonly number[];
 }
 

@@ -58,7 +58,7 @@ export interface Included {
   readonly placeOf: readonly (number | null)[];
   /** The rows that are nested in `rows`. */
   readonly included: readonly Included[];
-  /** The metrics that replace the rows, and their values for each of `places`; else null. */
+  /** The metrics that replace the rows, and their values for each place; null if rows are shown. */
   readonly aggregated: {
     readonly metrics: readonly Metric[];
     readonly groups: readonly AggregateGroup[];

@@ -181,7 +181,7 @@ function fromDigits(text: string, rules: ValueRules): string {
         : `must have at most ${scale} digits after the point`,
     );
   }
-  // For a negative scale, SQL does not count the required zeros against the precision.
+  // With a negative scale, SQL does not count the required zeros at the end as digits.
   const allowed = precision === null ? Infinity : precision - Math.min(scale ?? 0, 0);
   if (digitsCounted(scaled) > allowed) {
     throw new InvalidValue(`must have at most ${allowed} digits`);
