@@ -149,8 +149,8 @@ export interface Dialect {
   /** True if a comparison of several columns, `(a, b) > (1, 2)`, can use an index on them. */
   readonly comparesRows: boolean;
   /**
-   * SQL that lists the first column of each index that comparisons with {@link operand} can use:
-   * schema (null for the default schema), table, column. Primary keys can be missing.
+   * SQL that lists the indexes that comparisons with {@link operand} can use: the schema (null for
+   * the default schema), the table and the first column. Primary keys can be missing.
    */
   readonly leadingColumns: string;
 

@@ -162,8 +162,8 @@ export type RunInSlices = <Item>(
 
 /**
  * Returns how to divide one batch into statements. An in-process database blocks every other
- * request during a statement. For such a database, the first slice is one row, and the durations so
- * far determine how many rows of a later slice take 5 ms.
+ * request during a statement. For such a database, the first slice is one row. The durations so far
+ * determine the size of each later slice, which should take 5 ms.
  */
 export function slicesOf(resource: Resource): RunInSlices {
   const { driver, runtime: { clock } } = resource;

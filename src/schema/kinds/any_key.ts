@@ -20,8 +20,8 @@ export function safeKey(value: unknown): unknown {
 }
 
 /**
- * Parses a string from {@link safeKey}. Throws an {@link InvalidValue} for the string `5`, because
- * `safeKey` returns the number 5 as a number, and the string "5" with quotes.
+ * Parses a string from {@link safeKey}. Throws an {@link InvalidValue} for a string like `5`,
+ * because `safeKey` returns the number 5 as a number, and the string "5" in quotes.
  */
 export function fromSafeKey(text: string): unknown {
   const quoted = unquotedKeyText(text);

@@ -10,8 +10,8 @@ export interface ObservabilityOptions {
   /** Reports each response. The console observer writes a line for each. Default: off. */
   readonly requests?: boolean | undefined;
   /**
-   * Names the spans of requests after their routes, and adds spans of SQL statements, for the
-   * runtime's OpenTelemetry, such as Deno with `OTEL_DENO=true`. Default: off.
+   * Names the spans of requests after their routes, and adds spans of SQL statements. The runtime
+   * must have OpenTelemetry, such as Deno with `OTEL_DENO=true`. Default: off.
    */
   readonly openTelemetry?: boolean | undefined;
 }

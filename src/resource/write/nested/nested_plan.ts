@@ -103,8 +103,8 @@ export function commonBodyPath(bodyPaths: readonly BodyPath[]): BodyPath {
 }
 
 /**
- * Returns the error of a step as a problem with the common path of its rows, because an error of
- * one statement for many rows does not name the row. A retryable error is returned unchanged.
+ * Returns the error of a step as a problem with the common path of its rows: the database does not
+ * report which row of a statement failed. A retryable error is returned unchanged.
  */
 export function problemAtPath(
   error: unknown,

@@ -40,7 +40,7 @@ interface NamedKey extends UniqueKey {
 /**
  * Returns the keys by which an upsert can find rows: the primary key, unique columns, sets of
  * columns that are unique together, and partial unique indexes. Excludes a key if clients can
- * neither read nor write its columns, because they could guess its values.
+ * neither read nor write its columns, because upserts would let them guess its values.
  */
 export function uniqueKeysOf(resource: Resource): readonly NamedKey[] {
   const { table, fields } = resource;
