@@ -249,7 +249,7 @@ function numberOf(source: string): unknown {
   return isExact(source, value) ? value : exactNumber(source);
 }
 
-/** Returns true if a double represents a number with a fraction or an exponent exactly. */
+/** Returns true if `value` is exactly the number `source`, which has a fraction or exponent. */
 function isExact(source: string, value: number): boolean {
   if (source === String(value)) return true;
   if (!Number.isFinite(value)) return false;

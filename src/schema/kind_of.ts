@@ -6,7 +6,7 @@ import { textKind } from "./kinds/text_kind.ts";
 import { dateKind, timestampKind } from "./kinds/time_kinds.ts";
 import { uuidKind } from "./kinds/uuid_kind.ts";
 
-/** Booleans. Filters can only test if they are equal. False sorts before true. */
+/** Booleans. Filters can only test them for equality. False sorts before true. */
 const booleanKind: Kind = {
   fromJson(value) {
     if (typeof value !== "boolean") throw new InvalidValue("must be true or false");

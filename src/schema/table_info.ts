@@ -41,7 +41,7 @@ export const serviceTimestampFormat: TimestampText = "dateTtime.ffffffZ";
  * column's kind determines the JSON of values, but only the database can compare them.
  */
 export interface DatabaseType {
-  /** The quoted name of the type for casts, without a length; for a domain, its base type. */
+  /** The quoted name of the type, or of a domain's base type, for casts. Contains no length. */
   readonly sqlName: string;
   /** The JSON structure of the values. */
   readonly shape: ValueShape;
@@ -240,9 +240,9 @@ export interface TableInfo {
   readonly recordable: boolean;
   /** The foreign keys, each of one or more columns. */
   readonly foreignKeys: readonly ForeignKey[];
-  /** The indexes except those of the key and `uniques`; after introspection, only unique ones. */
+  /** The indexes except those of the key and `uniques`. After introspection, only unique ones. */
   readonly indexes: readonly IndexInfo[];
-  /** The sets of columns (database names) that must be unique together, without the primary key. */
+  /** The sets of columns (database names) that must be unique together, except the primary key. */
   readonly uniques: readonly (readonly string[])[];
   /** The CHECK constraints, in addition to the rules of single columns. */
   readonly checks: readonly CheckInfo[];

@@ -67,7 +67,7 @@ export async function findCandidateKeys(
   return unique([found], searched.index);
 }
 
-/** Maximum number of found rows. Each search reads the keys of all of them, for an exact total. */
+/** Maximum number of found rows. For an exact total, each search reads all keys of found rows. */
 const maxCandidates = 100_000;
 
 async function* pagesOf(

@@ -76,7 +76,7 @@ export function wordsOf(text: string): readonly string[] {
   return words;
 }
 
-/** Maximum length of an indexed document in characters. Engines reject longer ones. */
+/** Maximum length of an indexed document, in characters. Engines reject longer documents. */
 const maxDocumentLength = 250_000;
 
 /** Returns the words of each string, separated by spaces, for the search index of an engine. */

@@ -12,7 +12,7 @@ export interface Authentication {
   readonly authenticate: Middleware;
   /** The middleware of paths whose requests are not authenticated. */
   readonly skip: MiddlewareHandler<AppEnv>;
-  /** The middleware of paths where a refused credential means an anonymous caller. */
+  /** The middleware of paths on which a caller with a refused credential is anonymous. */
   readonly tolerate: MiddlewareHandler<AppEnv>;
 }
 
@@ -32,7 +32,7 @@ export function createIdentifyMiddleware(
   };
 }
 
-/** Creates the authentication of an app. `countRefusal` is null without rate limits. */
+/** Creates the authentication of an app. `countRefusal` is null if there are no rate limits. */
 export function createAuthentication(
   given: Middleware,
   observe: Observer,

@@ -192,7 +192,7 @@ export function createErrorResponder(
   let countedUntil = -Infinity;
   let suppressed = 0;
 
-  /** Reports an error. Overload refusals are only counted: thousands per second are possible. */
+  /** Reports an error. Most overload refusals are only counted: there can be thousands a second. */
   function observeFailure(method: string, path: string, error: unknown): void {
     if (!(error instanceof Problem && error.slug === "overloaded")) {
       return observe({ kind: "request_failed", method, path, error });

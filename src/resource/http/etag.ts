@@ -171,7 +171,7 @@ function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
 }
 
 /**
- * Returns the row's ETag without the caller's suffix, or nothing if the ETag is a hash. Writes also
+ * Returns the row's ETag without the caller's suffix, or no ETag if the ETag is a hash. Writes also
  * accept this ETag, because the client may have received it when it could read all fields.
  */
 function versionTags(row: Row, policy: EtagPolicy): readonly string[] {

@@ -73,7 +73,7 @@ export class InflightResponses {
 
   /** Returns the 503 for a response that cannot be sent now to this user or address. */
   refusal(identity: string): Problem {
-    // The database has already been read for this response. A client that leaves its other
+    // The database has already been read for this response, so a client that leaves too many other
     // responses unread is charged for the read.
     const OfClientOrService = this.#holdsItsShare(identity) ? ChargedProblem : Problem;
     return new OfClientOrService(

@@ -106,7 +106,7 @@ export const safeNumbersType: Readonly<Record<string, string>> = Object.freeze({
   "content-type": `${jsonContentType};charset=utf-8;numbers=safe`,
 });
 
-/** Sets {@link safeNumbersType}. A 204 becomes a 200, because proxies remove the type of a 204. */
+/** Sets {@link safeNumbersType}. A 204 becomes a 200: proxies remove the content type of a 204. */
 export function safeNumbersReply(reply: DataReply | Reply): DataReply | Reply {
   const headers = { ...reply.headers, ...safeNumbersType };
   if (reply instanceof DataReply) {

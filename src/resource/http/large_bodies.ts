@@ -4,7 +4,7 @@ import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { RequestScheduler, WaitingRequest } from "./request_scheduler.ts";
 
-/** The limit for the bodies of running requests, in bytes. A single request may exceed it. */
+/** The limit for the total bytes of the bodies of running requests. A single body may exceed it. */
 const maxRunningBytes = 2 * 1024 * 1024;
 /**
  * The time after which a request no longer counts as running, in milliseconds. A request that runs

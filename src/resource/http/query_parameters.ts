@@ -111,7 +111,7 @@ export function parseFlag(query: Query, name: string): boolean {
 /** The characters that can separate the fields of a CSV. */
 export const delimiters: readonly string[] = [",", ";", "\t", "|", ":"];
 
-/** Returns the character of the option `delimiter`. Throws a 400 for other strings. */
+/** Returns the character that the option `delimiter` names. Throws a 400 for other strings. */
 export function parseDelimiter(text: string): string {
   const delimiter = text === "tab" ? "\t" : text;
   if (delimiters.includes(delimiter)) return delimiter;

@@ -204,7 +204,7 @@ const maxReceivingBytes = 64 * 1024 * 1024;
 const smallBodyBytes = 64 * 1024;
 
 /**
- * The number of parts of large bodies, of up to 64 KiB each, that are read in one turn of the event
+ * The number of parts (of up to 64 KiB) of large bodies that are read in one turn of the event
  * loop. With more parts, Deno would poll its other sockets only occasionally.
  */
 const partsOfTurn = 4;

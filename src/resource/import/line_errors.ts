@@ -24,7 +24,7 @@ export interface LineRange {
 /** The maximum number of errors, and of ranges of lines, in one response. */
 export const maxLineErrors = 100;
 
-/** The errors of an import by line, up to the maximum of one response. */
+/** The errors of an import by line, at most as many as one response can contain. */
 export class LineErrors {
   readonly #errors: LineError[] = [];
   readonly #unwritten: { from: number; to: number | null }[] = [];
@@ -67,7 +67,7 @@ export class LineErrors {
   }
 }
 
-/** Returns an error message with the option that accepts the line. `spell` formats the option. */
+/** Returns an error message with the option that would accept the line. `spell` formats it. */
 export function withOption(
   { message, option }: RecordFault,
   spell: (option: AcceptingOption) => string,

@@ -57,14 +57,14 @@ export function parseCsv(
         fields.push(field);
       } else {
         while (!endsField(text.charCodeAt(at), comma)) {
-          // Programs that separate fields by tabs never put a field in quotes.
+          // Programs that separate fields by tabs never quote a field, so a quote is a part of it.
           if (text.charCodeAt(at++) === quote && delimiter !== "\t") {
             return ended("has a quote inside of a field that begins without one");
           }
         }
         const field = text.slice(start, at);
         const isNull = at === start || field === nullText;
-        // For speed: no word in `nullWords` begins with a digit.
+        // Skips the lookup for most numbers: no word in `nullWords` begins with a digit.
         if (!isNull && at - start <= 4 && text.charCodeAt(start) > 0x39 && nullWords.has(field)) {
           nullLike = [...nullLike, fields.length];
         }

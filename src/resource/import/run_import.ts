@@ -26,7 +26,7 @@ export type ImportTransactionMode =
 export interface ImportPlan {
   readonly grant: Grant;
   readonly mode: ImportTransactionMode;
-  /** True if the process has no other work, so the import never yields. Default: false. */
+  /** True if the process has no other work, so the import never pauses. Default: false. */
   readonly isAlone?: boolean;
   /** Called with the counts so far, after each group of rows. */
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;

@@ -85,7 +85,7 @@ function createDecoder(
   return (part, isLast) => {
     const bytes: Uint8Array = Buffer.concat([rest, part]);
     rest = bytes;
-    // The first bytes can be a part of a byte order mark.
+    // The first bytes can be a part of a byte order mark, so the decoder waits for more bytes.
     if (decoder === null && bytes.length < 4 && !isLast) return "";
     if (decoder === null && utf32Marks.has(bytes.subarray(0, 4).join(" "))) {
       throw new UnreadableLine(1, "is UTF-32: save the file as UTF-8");

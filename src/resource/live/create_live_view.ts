@@ -19,7 +19,7 @@ interface LiveViewGrants {
   readonly user: User | null;
 }
 
-/** Creates the live view of a resource's stream, which masks rows and adds their ETags. */
+/** Creates the live view of a resource's stream. The view masks rows and adds their ETags. */
 export function createLiveView(view: View, resource: Resource, rights: LiveViewGrants): LiveView {
   const { include } = view;
   const { table, etag, withheld } = resource;
@@ -179,7 +179,7 @@ export function checkRoleRights(
 ): void {
   for (const resource of resources) {
     const limits = rights.known(resource.table) ?? null;
-    // With `actAs`, other roles than the service's own role run the statements of users.
+    // With `actAs`, the service's own role does not run the statements of users.
     if (limits === null || resource.identityOf !== null) continue;
     if (resource.isSubscribable) requireShown(resource, limits);
     if (limits.hidesRows && resource.search !== null) {
@@ -188,7 +188,7 @@ export function checkRoleRights(
   }
 }
 
-/** Reports, once each, the row level security policies that do not apply to the service. */
+/** Reports each row level security policy that does not apply to the service, but only once. */
 export async function reportPolicyBypasses(
   resources: readonly Pick<Resource, "name" | "table" | "driver">[],
   { reportedBypasses }: RoleRights,

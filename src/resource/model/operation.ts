@@ -9,7 +9,7 @@ import type { ResponseDelivery } from "../http/inflight_responses.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { HookContext } from "./hooks.ts";
 
-/** The request of an operation, split into its parts. Only the body is parsed already. */
+/** The request of an operation, split into its parts. Only the values in the body are parsed. */
 export interface ResourceRequest {
   /** The id in the path, still percent-encoded, or an empty string for routes without an id. */
   readonly segment: string;

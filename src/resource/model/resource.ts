@@ -151,7 +151,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
   /** The field lists that depend on the caller. Empty in a copy of the resource for one caller. */
   readonly varyingFields: ReadonlySet<FieldListName>;
-  /** True if callers differ in the database role or in the fields of this or a related resource. */
+  /** True if the database role, or the fields of this or a related resource, differ by caller. */
   readonly variesByCaller: boolean;
   /**
    * Returns a function that returns true for a user with the same fields as this caller, in this
@@ -237,7 +237,7 @@ export interface CallerFieldLists {
     readonly unreadable: ReadonlySet<ColumnInfo>;
     readonly notInsertable: ReadonlySet<ColumnInfo>;
   };
-  /** Returns the fields of the caller, which are a subset of the fields of all callers. */
+  /** Returns the caller's fields, which are a subset of the resource's fields. */
   narrow(): FieldPolicy;
 }
 

@@ -259,7 +259,7 @@ export interface ResourceOptions<
    * these fields even if `fields.writable` does not contain them.
    */
   readonly generatedFields?: readonly ColumnReferenceOf<S, Of>[] | undefined;
-  /** Virtual fields. Synchronous functions compute them from rows, including hidden columns. */
+  /** Virtual fields. Synchronous functions compute them from whole rows with hidden columns. */
   readonly computed?:
     | {
       readonly [Name in keyof Computed]: (

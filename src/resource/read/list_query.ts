@@ -41,7 +41,7 @@ function relatedOrderOf(path: string, index: number, resource: Resource): Relate
   const field = fields.join(".");
   const source = known.find(({ name }) => name === field);
   if (source === undefined) {
-    // The calling function reports the wrong syntax of a direction, for example `author.name.desc`.
+    // The caller of this function reports a direction in the wrong syntax, like `author.name.desc`.
     if (endsWithDirection(path)) return null;
     const hint = didYouMean(field, known.map(({ name }) => name));
     throw orderProblem(path, `: it is not a sortable field${hint}`);
@@ -57,7 +57,7 @@ function relatedOrderOf(path: string, index: number, resource: Resource): Relate
 function pathOrderOf(text: string, index: number, resource: Resource): readonly PathColumn[] {
   const { table, fields, reader: { dialect: { jsonPaths } } } = resource;
   const found = documentPathOf(text, table.columns.filter((column) => fields.sortable.has(column)));
-  // The calling function reports the wrong syntax of a direction, for example `meta.size.desc`.
+  // The caller of this function reports a direction in the wrong syntax, like `meta.size.desc`.
   if (found === null || endsWithDirection(text)) return [];
   const { source: { name, varies }, path } = found;
   return (["number", "text", "boolean"] as const).map((type, place) => ({

@@ -8,8 +8,8 @@ import type { Resource } from "../model/resource.ts";
 import { comparisonsOf, type PositionedComparison } from "./user_filter.ts";
 
 /**
- * Finds the first value in a filter that the database rejects for its column's type. Returns its
- * problem, or null if there is none. Only the database knows what an `inet` or a range accepts.
+ * Finds the first value in a filter that the database rejects for its column's type. Returns a
+ * problem for this value, or null. Only the database knows what an `inet` or a range accepts.
  */
 export async function refusedLiteralProblem(
   text: string | undefined,

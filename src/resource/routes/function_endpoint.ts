@@ -197,7 +197,7 @@ function argumentFromJson(value: unknown, column: ColumnInfo): unknown {
   return kindOfColumn(column).fromJson(isText ? decodeText(value) : value, column);
 }
 
-/** Converts an argument in a URL. Lists, objects and documents are written as JSON. */
+/** Converts an argument in a URL, in which lists, objects and documents are JSON. */
 function argumentFromText(value: unknown, column: ColumnInfo): unknown {
   const text = String(value);
   if (column.kind !== "json") return kindOfColumn(column).fromText(text, column);
@@ -212,7 +212,7 @@ function argumentFromText(value: unknown, column: ColumnInfo): unknown {
 
 /**
  * Returns the query for a list of the function's rows. An argument takes precedence over a
- * parameter with the same name. Throws a 400 for a name that is neither of the two.
+ * parameter with the same name. Throws a 400 for a name that is no argument and no parameter.
  */
 function listQueryOf(
   { name: subject, args, result, isQuery }: DatabaseFunction,

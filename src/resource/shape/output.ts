@@ -210,7 +210,7 @@ export interface RelationFilter {
   readonly reached: ReadonlySet<Resource>;
   /** The filter before it is restricted to readable related rows. Absent for an empty filter. */
   readonly unrestricted?: Filter;
-  /** Returns the filter over readable related rows. Tests of rows without a grant match nothing. */
+  /** Returns the filter over readable related rows. Tests of other related rows match nothing. */
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 

@@ -87,7 +87,7 @@ function adviceFor(
   if (name === "*") return "omit select to get every field";
   if (relations.includes(name)) return `this is a relation: write include=${quoteName(name)}`;
   if (name.endsWith("()")) return "aggregates are at /aggregate: write for example ?sum=amount";
-  // Users of other services write `author(name)` or `author.name`. The advice is `include`.
+  // Users of other services write `author(name)` or `author.name`. The error suggests `include`.
   const [, nested] = /^(?:\.{3}|[^(.]*:)?([^(.:!]+)[(.!]/.exec(name) ?? [];
   if (nested !== undefined) {
     const relation = nearestField(nested, relations) ?? "relation";

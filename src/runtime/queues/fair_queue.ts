@@ -33,7 +33,7 @@ export class FairQueue<Item> {
     return true;
   }
 
-  /** Removes a waiting item. Has no effect if the item does not wait. */
+  /** Removes a waiting item. Has no effect if the item is not waiting. */
   remove(identity: string, item: Item): void {
     const ofIdentity = this.#waiting.get(identity);
     if (ofIdentity?.delete(item) !== true) return;

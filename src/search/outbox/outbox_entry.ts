@@ -11,7 +11,7 @@ export interface DocumentName {
  * on an entry has the entry's lease. An entry contains the row's id and no other values of the row.
  */
 export interface OutboxEntry extends DocumentName {
-  /** Grows when a write is recorded or committed, and with `enqueue`. Leases do not change it. */
+  /** Grows with each recorded write, each commit and each `enqueue`. Leases do not change it. */
   readonly revision: number;
   /** Writes of the row that were recorded before their commit. They may not be committed yet. */
   readonly intents: readonly OutboxIntent[];

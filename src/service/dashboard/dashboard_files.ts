@@ -46,7 +46,7 @@ const iconHeaders = { "content-type": "image/svg+xml", "cache-control": "private
 
 /**
  * Allows only the dashboard's own files. Prevents scripts from creating markup from strings, and
- * pages from embedding the dashboard in a frame (Content Security Policy Level 3; Trusted Types).
+ * other pages from embedding the dashboard (Content Security Policy Level 3; Trusted Types).
  */
 const securityPolicy = [
   ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"],

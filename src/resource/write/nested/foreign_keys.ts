@@ -10,12 +10,12 @@ import { atBodyPath } from "../values/batch_items.ts";
 import { invalidField, mayWrite } from "../values/parse_fields.ts";
 import type { ForeignKeySource, NestedRow } from "./nested_rows.ts";
 
-/** Returns the sources of a related row's foreign key: the `own` columns of the row `from`. */
+/** Returns the sources of a foreign key that refers to the row `from`: the row's `own` columns. */
 export function keySourcesFrom(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: other, from, source: own }));
 }
 
-/** Returns the sources of a row's foreign key: the `other` columns of the related row `from`. */
+/** Returns the sources of a foreign key that refers to the row `from`: its `other` columns. */
 export function keySourcesTo(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: own, from, source: other }));
 }

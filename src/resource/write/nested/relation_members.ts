@@ -7,8 +7,8 @@ import { columnsToClear, mayChange } from "./foreign_keys.ts";
 export type RelationMember = "connect" | "disconnect" | "set" | "create";
 
 /**
- * Returns the members that a body for an existing row can have under a relation's name, if any user
- * may use them. Returns `[]` if nested writes are off or no resource serves the related rows.
+ * Returns the members that at least one user can put under a relation's name in a body for an
+ * existing row. Returns `[]` if nested writes are off or no resource serves the related rows.
  */
 export function relationMembers(relation: Relation, owner: Resource): readonly RelationMember[] {
   const { type, steps: [near] } = relation;

@@ -157,7 +157,7 @@ function keyName(columns: readonly ColumnInfo[]): string {
   return JSON.stringify(columns.map(({ name }) => name).toSorted());
 }
 
-/** An item of an upsert. `key` equals `name`, or is the primary key if the row is found. */
+/** An item of an upsert. `key` is the primary key if the row was found, and otherwise `name`. */
 export interface UpsertItem extends KeyedItem {
   /** The values of the unique key that identify the row. */
   readonly name: Key;

@@ -26,7 +26,7 @@ function isShownPlainly(given: unknown, stored: unknown): boolean {
   return writeJson(given) === writeJson(stored);
 }
 
-/** Returns true if `given` is what a response with safe numbers contains for `stored`. */
+/** Returns true if a response with safe numbers would contain `given` for the value `stored`. */
 function isShownSafely(given: unknown, stored: unknown, column: ColumnInfo): boolean {
   if (typeof given === "string") return given === safeValue(stored, column);
   if (mayBeRounded(given) && typeof stored === "bigint") return false;

@@ -250,7 +250,7 @@ export function requireObject(body: unknown): object {
   throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");
 }
 
-/** Returns a member of a body. Clients choose any names, so inherited members do not count. */
+/** Returns a member of a body. Inherited members do not count: a client can send `constructor`. */
 export function ownMember(body: object, name: string): unknown {
   const own: { readonly value?: unknown } | undefined = Object.getOwnPropertyDescriptor(body, name);
   return own?.value;
@@ -299,7 +299,7 @@ function fromSafe(value: unknown, column: ColumnInfo): unknown {
   return column.isWide && typeof value === "string" ? fromSafeKey(value) : value;
 }
 
-/** Throws for decimals that the sender can have rounded, also within lists and composites. */
+/** Throws for decimals that the sender may have rounded, also within lists and composites. */
 function requireSafeDecimals(value: unknown, column: ColumnInfo): void {
   if (column.kind === "decimal") requireSafe(value);
   const shape = column.databaseType?.shape;

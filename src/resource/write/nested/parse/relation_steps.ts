@@ -191,7 +191,7 @@ function existingRows(
     const [row, id] = namedRow(part, target);
     const earlier = seen.get(id);
     if (earlier === undefined) connect.push(row);
-    // A row can be in both `set` and `connect`.
+    // A row can be in both `set` and `connect`, but not twice in one of these lists.
     else if (listOf(earlier) === listOf(part.bodyPath)) throw namedTwice(part.bodyPath, earlier);
     seen.set(id, part.bodyPath);
   }
@@ -219,7 +219,7 @@ function namedTwice(bodyPath: BodyPath, earlier: BodyPath): unknown {
   return atBodyPath(invalidField(`names the same row as ${earlier.path}`), bodyPath);
 }
 
-/** Throws a 422 if the body sets the enclosing row's foreign key twice, or is not allowed to. */
+/** Throws a 422 if a body sets the enclosing row's foreign key twice, or must not set it. */
 function requireOpen(
   around: DraftRow,
   columns: readonly ColumnInfo[],
