@@ -44,9 +44,10 @@ export const clientEntries: readonly ClientEntry[] = [
     external: ["@tanstack/db"],
   },
   {
-    name: "the binding to React",
-    program: `export { useLive } from "./src/client/bindings/react.ts";`,
-    limit: 300,
+    name: "the binding to React, beside live lists",
+    program: `${live} export * from "./src/client/bindings/react.ts";`,
+    beside: live,
+    limit: 1_100,
     external: ["react"],
   },
   {

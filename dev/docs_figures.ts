@@ -36,7 +36,7 @@ const sources: Readonly<Record<string, Source>> = {
   "client-lists": sizeOf("with live lists"),
   "client-outbox": sizeOf("with live lists, shared tabs and the outbox"),
   "client-collections": sizeOf("collections of TanStack DB, beside live lists"),
-  "client-react": sizeOf("the binding to React"),
+  "client-react": sizeOf("the binding to React, beside live lists"),
   "client-solver": sizeOf("solver of proofs of work, loaded when it is needed"),
 };
 

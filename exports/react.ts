@@ -3,16 +3,20 @@
  *
  * @example
  * ```tsx ignore
- * import { liveList } from "@svc/resource-api/client";
- * import { useLive } from "@svc/resource-api/react";
+ * import { rsql } from "@svc/resource-api/client";
+ * import { useLiveList } from "@svc/resource-api/react";
  *
- * const open = liveList(api.notes, { orderBy: ["-id"] }); // outside of the component
- * const Notes = () => {
- *   const { items } = useLive(open);
+ * const Notes = ({ owner }: { owner: number }) => {
+ *   const { items } = useLiveList(api.notes, { filter: rsql`ownerId==${owner}` });
  *   return <ul>{items.map(({ id, title }) => <li key={id}>{title}</li>)}</ul>;
  * };
  * ```
  *
  * @module
  */
-export { useLive } from "../src/client/bindings/react.ts";
+export {
+  type ReactHookOptions,
+  useLive,
+  useLiveAggregate,
+  useLiveList,
+} from "../src/client/bindings/react.ts";

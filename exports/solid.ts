@@ -3,16 +3,15 @@
  *
  * @example
  * ```tsx ignore
- * import { liveList } from "@svc/resource-api/client";
- * import { useLive } from "@svc/resource-api/solid";
+ * import { rsql } from "@svc/resource-api/client";
+ * import { useLiveList } from "@svc/resource-api/solid";
  *
- * const open = liveList(api.notes, { orderBy: ["-id"] }); // outside of the component
- * const Notes = () => {
- *   const state = useLive(open);
+ * const Notes = (props: { owner: number }) => {
+ *   const state = useLiveList(api.notes, () => ({ filter: rsql`ownerId==${props.owner}` }));
  *   return <ul><For each={state().items}>{({ title }) => <li>{title}</li>}</For></ul>;
  * };
  * ```
  *
  * @module
  */
-export { useLive } from "../src/client/bindings/solid.ts";
+export { useLive, useLiveList } from "../src/client/bindings/solid.ts";

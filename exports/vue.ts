@@ -3,14 +3,13 @@
  *
  * @example
  * ```ts ignore
- * import { liveList } from "@svc/resource-api/client";
- * import { useLive } from "@svc/resource-api/vue";
+ * import { rsql } from "@svc/resource-api/client";
+ * import { useLiveList } from "@svc/resource-api/vue";
  *
- * const open = liveList(api.notes, { orderBy: ["-id"] });
  * // In the setup function of a component. The template shows `state.items`.
- * const state = useLive(open);
+ * const state = useLiveList(api.notes, () => ({ filter: rsql`ownerId==${props.owner}` }));
  * ```
  *
  * @module
  */
-export { useLive } from "../src/client/bindings/vue.ts";
+export { type RefOrGetter, useLive, useLiveList } from "../src/client/bindings/vue.ts";

@@ -32,6 +32,11 @@ export function browserEnvironment(): ClientEnvironment {
   };
 }
 
+/** Writes a message for the developer to the console. */
+export function reportMisuse(message: string): void {
+  console.error(message);
+}
+
 interface BrowserGlobals {
   readonly document: { readonly hidden: boolean };
   readonly navigator: { readonly onLine?: boolean; readonly locks?: WebLocks };

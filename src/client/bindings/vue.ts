@@ -1,10 +1,54 @@
-import { type ShallowRef, shallowRef, watchEffect } from "vue";
+import { computed, type ComputedRef, type ShallowRef, shallowRef, toValue, watchEffect } from "vue";
+import type { ResourceClient } from "../../api/resource_client.ts";
+import type { ApiResource, FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
+import { liveList } from "../live/list_source.ts";
+import type { LiveListState } from "../live/live_list_state.ts";
 import type { Store } from "../live/store.ts";
+import {
+  type ComponentQuery,
+  componentQuery,
+  type HookQuery,
+  initialState,
+  type ShownStore,
+} from "./component_query.ts";
 
-/** Returns a Vue ref of a live list or aggregate. It is updated until its effect scope ends. */
-export function useLive<T>(store: Store<T>): Readonly<ShallowRef<T>> {
-  const ref = shallowRef(store.get());
+/** A value, a ref of a value, or a function that returns a value. */
+export type RefOrGetter<T> = T | Readonly<ShallowRef<T>> | (() => T);
+
+/**
+ * Returns a Vue ref of a live list or aggregate, which may be the result of a getter:
+ * `useLive(() => liveAggregate(api.notes, { groupBy: [props.field] }))`. The ref is updated until
+ * its effect scope ends.
+ */
+export function useLive<T>(store: Store<T> | (() => Store<T>)): Readonly<ShallowRef<T>> {
+  return follow(computed(() => toValue(store)));
+}
+
+/**
+ * Returns a Vue ref of a live list whose query may be a ref or a getter:
+ * `useLiveList(api.notes, () => ({ filter: props.filter }))`. The list changes only if a value in
+ * the query changes.
+ */
+export function useLiveList<
+  R extends ApiResource,
+  Fields extends FieldOf<R> = FieldOf<R>,
+  Included extends IncludeOf<R> = never,
+>(
+  resource: ResourceClient<R>,
+  query: RefOrGetter<HookQuery<R, Fields, Included>> = {},
+): Readonly<ShallowRef<LiveListState<RowOf<R, Fields, Included>>>> {
+  return follow(computed<ComponentQuery<LiveListState<RowOf<R, Fields, Included>>>>((last) => {
+    const next = componentQuery(liveList<R, Fields, Included>, "list", resource, toValue(query));
+    return last?.key === next.key ? last : next;
+  }));
+}
+
+function follow<T>(stores: ComputedRef<ShownStore<T>>): Readonly<ShallowRef<T>> {
+  let shown = initialState(stores.value);
+  const ref = shallowRef(shown);
   // With `flush: "post"`, Vue skips the effect during server-side rendering and opens no stream.
-  watchEffect((onEnd) => onEnd(store.subscribe((value) => ref.value = value)), { flush: "post" });
+  watchEffect((onEnd) => {
+    onEnd(stores.value.subscribe((value) => ref.value = shown = value, shown));
+  }, { flush: "post" });
   return ref;
 }

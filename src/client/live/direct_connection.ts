@@ -155,10 +155,9 @@ export class DirectConnection implements LiveConnection {
       const member = this.#members.get(key);
       if (message.type === "subscription") {
         current = key;
-        const { primaryKey, types } = message;
         const isResumed = subscriptions.some((one) => one.key === key && one.resumeFrom);
-        if (primaryKey && types) {
-          member?.subscriber.receive({ type: "opened", primaryKey, types, isResumed, asked });
+        if (message.types) {
+          member?.subscriber.receive({ ...message, type: "opened", isResumed, asked });
         }
       } else if (message.type === "ended") this.#postpone(member, this.#retryMs);
       else if (message.type === "refused") {

@@ -75,7 +75,13 @@ export type StreamEventData =
   | RowsEvent
   | AggregateEvent
   /** Names the subscription of the next events. The first such message also describes the rows. */
-  | (Partial<RowDescription> & { readonly type: "subscription"; readonly key: string })
+  | (
+    & { readonly type: "subscription"; readonly key: string }
+    & (
+      | RowDescription
+      | { readonly types?: never }
+    )
+  )
   | RefusedSubscription
   | { readonly type: "ended"; readonly key: string };
 

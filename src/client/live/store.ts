@@ -2,6 +2,8 @@
 export interface Store<T> {
   /** Returns the current value. Until the value changes, every call returns the same object. */
   get(): T;
+  /** Returns the first value, with which a server has rendered the page. Default: `get`. */
+  initial?(): T;
   /** Calls `listener` immediately and after each change. Returns a function that unsubscribes. */
   subscribe(listener: (value: T) => void): () => void;
 }
@@ -11,12 +13,14 @@ export interface Store<T> {
  * subscribes. The function that `open` returns is called when the last listener has left.
  */
 export function createStore<T>(
-  value: T,
+  first: T,
   open: () => () => void,
 ): readonly [store: Store<T>, set: (value: T) => void] {
+  let value = first;
   let close = () => {};
   const listeners = new Set<() => void>();
   const store: Store<T> = {
+    initial: () => first,
     get: () => value,
     subscribe(listener) {
       // Each subscription needs its own object, because the same listener may subscribe twice.

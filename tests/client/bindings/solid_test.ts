@@ -2,11 +2,25 @@ import { assertEquals } from "@std/assert";
 import { bundledPage } from "../support/bundled_page.ts";
 import { useLive } from "../../../src/client/bindings/solid.ts";
 import { createStore } from "../../../src/client/live/store.ts";
+import { eventually, type PostsPage, withPostsPage } from "../support/posts_page.ts";
 
 /** Outside of a browser the package of Solid has no reactivity, so that a bundle for one is made. */
 const program = `
-  import { createRoot, createEffect } from "solid-js";
-  import { useLive } from "/src/client/bindings/solid.ts";
+  import { createRoot, createEffect, createSignal } from "solid-js";
+  import { liveAggregate } from "/exports/client.ts";
+  import { useLive, useLiveList } from "/src/client/bindings/solid.ts";
+  export function followQuery(api, query, show) {
+    return createRoot((dispose) => {
+      const [value, set] = createSignal(query);
+      const state = useLiveList(api.posts, () => ({ ...value(), keepPreviousData: true }));
+      const count = useLive(() => liveAggregate(api.posts, { ...value(), count: true }));
+      createEffect(() => {
+        const { items, status } = state();
+        show(\`\${status} \${items.map(({ title }) => title)} \${count().groups[0]?.count}\`);
+      });
+      return { dispose, set };
+    });
+  }
   export function follow(store, show) {
     return createRoot((dispose) => {
       const value = useLive(store);
@@ -18,11 +32,19 @@ const program = `
 
 interface Program {
   follow(store: unknown, show: (value: string) => void): () => void;
+  followQuery(
+    api: PostsPage["api"],
+    query: object,
+    show: (value: string) => void,
+  ): { dispose(): void; set(query: object): void };
 }
 
-Deno.test("a signal of Solid follows a store until its owner is disposed of", async () => {
-  const script = await bundledPage(program);
-  const { follow }: Program = await import(`data:text/javascript,${encodeURIComponent(script)}`);
+const script = await bundledPage(program);
+const { follow, followQuery }: Program = await import(
+  `data:text/javascript,${encodeURIComponent(script)}`
+);
+
+Deno.test("a signal of Solid follows a store until its owner is disposed of", () => {
   let isOpen = false;
   const [store, set] = createStore("first", () => {
     isOpen = true;
@@ -47,3 +69,14 @@ Deno.test("Solid has what a store has in a server, and does not listen there", (
   assertEquals(useLive(store)(), "first");
   assertEquals(opened, 0);
 });
+
+Deno.test("a list of Solid changes with the meaning of its query only, and keeps the old rows", () =>
+  withPostsPage(async ({ api }) => {
+    const shown: string[] = [];
+    const { dispose, set } = followQuery(api, { filter: "id<=1" }, (text) => shown.push(text));
+    await eventually(() => shown.at(-1) === "live t1 1", () => shown);
+    set({ filter: "id<=2" });
+    await eventually(() => shown.at(-1) === "live t1,t2 2", () => shown);
+    assertEquals(shown.filter((text) => text === "connecting  undefined").length, 1, `${shown}`);
+    dispose();
+  }));

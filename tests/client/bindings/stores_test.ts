@@ -1,7 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { computed, effect, signal } from "@preact/signals-core";
-import { derived, get } from "svelte/store";
+import { derived, get, writable } from "svelte/store";
+import { liveList, type LiveListState, rsql } from "../../../exports/client.ts";
 import { createStore } from "../../../src/client/live/store.ts";
+import type { Post } from "../outbox/outbox_support.ts";
+import { eventually, withPostsPage } from "../support/posts_page.ts";
 
 Deno.test("a store of the client is a store of Svelte", () => {
   let isOpen = false;
@@ -31,3 +34,22 @@ Deno.test("a signal of Preact follows a store, as the document says", () => {
   set({ items: [] });
   assertEquals(shown, [1, 2]);
 });
+
+Deno.test("a list of Svelte follows a parameter, and keeps the old rows, as the document says", () =>
+  withPostsPage(async ({ api }) => {
+    const max = writable(1);
+    const posts = derived<typeof max, LiveListState<Post> | undefined>(
+      max,
+      (id, set) =>
+        liveList(api.posts, { filter: rsql`id<=${id}` }).subscribe((state) => {
+          if (state.status !== "connecting") set(state);
+        }),
+    );
+    const shown: string[] = [];
+    const end = posts.subscribe((state) => shown.push(`${state?.items.map(({ id }) => id)}`));
+    await eventually(() => shown.at(-1) === "1", () => shown);
+    max.set(2);
+    await eventually(() => shown.at(-1) === "1,2", () => shown);
+    assertEquals(shown, ["undefined", "1", "1,2"]);
+    end();
+  }));

@@ -1,8 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { createSSRApp, effectScope, h, nextTick, watchEffect } from "vue";
+import { createSSRApp, effectScope, h, nextTick, shallowRef, watchEffect } from "vue";
 import { renderToString } from "vue/server-renderer";
-import { useLive } from "../../../src/client/bindings/vue.ts";
+import { liveAggregate, rsql } from "../../../exports/client.ts";
+import { useLive, useLiveList } from "../../../src/client/bindings/vue.ts";
 import { createStore } from "../../../src/client/live/store.ts";
+import { eventually, withPostsPage } from "../support/posts_page.ts";
 
 Deno.test("a ref of Vue follows a store until its scope ends", async () => {
   let isOpen = false;
@@ -42,3 +44,26 @@ Deno.test("Vue renders what a store has in a server, and does not listen there",
   assertEquals(await renderToString(app), "<p>first</p>");
   assertEquals(opened, 0);
 });
+
+Deno.test("a list of Vue changes with the meaning of its query only, and keeps the old rows", () =>
+  withPostsPage(async ({ api }) => {
+    const max = shallowRef({ id: 1 });
+    const shown: string[] = [];
+    const scope = effectScope();
+    scope.run(() => {
+      const state = useLiveList(api.posts, () => ({
+        ...{ filter: rsql`id<=${max.value.id}`, orderBy: ["-id"], keepPreviousData: true },
+      }));
+      const count = useLive(() => liveAggregate(api.posts, { filter: `id<=${max.value.id}` }));
+      watchEffect(() => {
+        const { items, status } = state.value;
+        shown.push(`${status} ${items.map(({ title }) => title)} ${count.value.groups.length}`);
+      });
+    });
+    await eventually(() => shown.at(-1) === "live t1 1", () => shown);
+    max.value = { id: 2 };
+    await eventually(() => shown.at(-1) === "live t2,t1 1", () => shown);
+    const changes = shown.slice(shown.indexOf("live t1 1"));
+    assertEquals(changes.filter((text) => text.startsWith("connecting  ")), []);
+    scope.stop();
+  }));

@@ -1,0 +1,109 @@
+import { handle, type HasHandle } from "../../api/handle.ts";
+import type { ApiResource, FieldOf, IncludeOf } from "../../api/rows.ts";
+import type { LiveListOptions } from "../live/list_source.ts";
+import type { LiveListState } from "../live/live_list_state.ts";
+import type { Store } from "../live/store.ts";
+import { queryString } from "../request/query_string.ts";
+
+/** Options of a hook, in addition to the query. */
+export interface HookOptions {
+  /** If false, the hook opens no list. Default: `true`. */
+  readonly enabled?: boolean | undefined;
+  /**
+   * True to show the rows of the previous query until the first rows of a changed query arrive. The
+   * status is `connecting` during this time. Default: `false`.
+   */
+  readonly keepPreviousData?: boolean | undefined;
+}
+
+/** The query of a live list in a component. */
+export type HookQuery<
+  R extends ApiResource,
+  Fields extends FieldOf<R>,
+  Included extends IncludeOf<R>,
+> = LiveListOptions<R, Fields, Included> & HookOptions;
+
+/** The members that the states of live lists and of live aggregates have. */
+export type LiveState = Pick<LiveListState, "status" | "error">;
+
+/** A store in a component. `previous` is the state that the component has shown before. */
+export interface ShownStore<State> extends Omit<Store<State>, "subscribe"> {
+  subscribe(listener: (state: State) => void, previous?: State): () => void;
+}
+
+/** A query of a component. Components with the same query share one live list. */
+export interface ComponentQuery<State> extends ShownStore<State> {
+  /** Two queries of a resource have the same meaning if and only if their keys are equal. */
+  readonly key: string;
+  initial(): State;
+}
+
+/** Returns a query of a component. It opens nothing before its first listener. */
+export function componentQuery<Resource extends HasHandle, Query, State extends LiveState>(
+  create: (resource: Resource, query: Query) => Store<State>,
+  kind: "list" | "aggregate",
+  resource: Resource,
+  { enabled, keepPreviousData, ...query }: Query & HookOptions,
+): ComponentQuery<State> {
+  const { transport: { parts }, path } = resource[handle];
+  const parameters = Object.entries(query).filter(([name, value]) =>
+    name !== "seed" && typeof value !== "function"
+  );
+  const key = `${kind} ${path}${queryString(Object.fromEntries(parameters.sort()))} ${enabled}`;
+  // The cast is safe: the key determines the kind of the query, and thereby the type of the state.
+  const shared = sharedQueriesOf(parts) as Map<string, SharedQuery<State>>;
+  let own: Store<State> | undefined;
+  // The cast is safe: only the options of the hook are missing, which `Query` does not contain.
+  const ownStore = () => own ??= create(resource, query as Query);
+  const get = () => (shared.get(key)?.store ?? ownStore()).get();
+  return {
+    ...{ key, get },
+    initial: () => initialState(ownStore()),
+    subscribe(listener, previous) {
+      const show = (state: State) =>
+        listener(keepPreviousData ? withPrevious(state, previous) : state);
+      if (enabled === false) {
+        show(get());
+        return () => {};
+      }
+      const one = shared.get(key) ?? { store: ownStore(), listeners: new Set() };
+      shared.set(key, one);
+      const end = one.store.subscribe(show);
+      one.listeners.add(end);
+      return () => {
+        end();
+        // Waits, because frameworks often unsubscribe and immediately subscribe again.
+        queueMicrotask(() => {
+          one.listeners.delete(end);
+          if (one.listeners.size === 0 && shared.get(key) === one) shared.delete(key);
+        });
+      };
+    },
+  };
+}
+
+/** Returns the state that a server has rendered, even if the store has changed since then. */
+export function initialState<State>(store: Pick<Store<State>, "get" | "initial">): State {
+  return (store.initial ?? store.get)();
+}
+
+/** Returns the state of a query that has no rows yet, with the rows of the previous query. */
+export function withPrevious<State extends LiveState>(
+  state: State,
+  previous: State | undefined,
+): State {
+  const { status, error } = state;
+  return status === "connecting" && previous ? { ...previous, status, error } : state;
+}
+
+/** A live list that at least one component shows. */
+interface SharedQuery<State> {
+  readonly store: Store<State>;
+  readonly listeners: Set<() => void>;
+}
+
+function sharedQueriesOf(parts: Map<unknown, unknown>): unknown {
+  const known = parts.get(sharedQueriesOf) ?? new Map();
+  parts.set(sharedQueriesOf, known);
+  return known;
+}
