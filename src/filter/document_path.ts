@@ -24,7 +24,7 @@ export function documentPathOf(
   const [name, ...path] = splitPath(text);
   const source = columns.find((column) => column.name === name);
   if (source === undefined || path.length === 0 || !isDocument(source)) return null;
-  // No string of Postgres contains U+0000.
+  // Postgres cannot store U+0000, so no name in a document contains it.
   if (text.includes("\0")) return null;
   const { pathNames, pathIndexes } = filterLimits;
   if (path.length <= pathNames && path.filter(isJsonIndex).length <= pathIndexes) {

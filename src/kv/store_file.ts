@@ -10,7 +10,7 @@ export function claimStoreFile(path: string): ClaimedFile {
 
 /** Throws unless the file is a store or empty. Deno KV would add its tables to any database. */
 export async function requireStoreFile({ path, isFirst }: ClaimedFile): Promise<void> {
-  // The path is already the target of any symbolic link.
+  // Symbolic links in the path are already resolved.
   const mistake = companionFileMistake(path);
   if (mistake !== null) throw new Error(`its path ${mistake}`);
   // If the file is already open in this process, it was checked before.

@@ -84,7 +84,7 @@ async function checkDecision(
   try {
     if (!await matcher.check(table, image, filter)) dispatcher.recompile(table);
   } catch (error) {
-    // An error of the check does not show that the evaluation in memory was wrong.
+    // A failed check does not show that the evaluation in memory was wrong, so streams continue.
     runtime.observe({ kind: "live_upkeep_failed", error });
   }
 }

@@ -56,7 +56,7 @@ export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   const [first = {}, ...others] = new Map(schemas.map((one) => [JSON.stringify(one), one]))
     .values();
   if (others.length === 0) return first;
-  // An empty schema accepts any value. Validators warn about an alternative that is empty.
+  // Validators warn about an empty schema, which accepts any value, so it gets a description.
   const any = { description: "Any value." };
   return { anyOf: [first, ...others].map((one) => Object.keys(one).length === 0 ? any : one) };
 }

@@ -128,7 +128,7 @@ export class LocalTokenAllowance implements LeaseHolder {
     this.#held = 0;
     try {
       const drawn = await this.#draw({ ...demand, held, kept: 0, shareFor });
-      // While this request waited for the store, another request may have leased tokens.
+      // Another request may have leased tokens while this request waited, so these tokens are used.
       const whole = demand.amount + demand.taken;
       if (!drawn.isGranted && this.#held + roundingTolerance >= whole) {
         this.#held -= whole;

@@ -118,7 +118,7 @@ function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): Co
 async function requireColumns(db: Database, table: TableInfo, isOwn: boolean): Promise<void> {
   try {
     await db.sql`SELECT count(*) AS count FROM ${table} WHERE 1 = 0`;
-    // Another program may have created a table with this name.
+    // Another program may have created this table with other columns.
     if (isOwn) {
       const { id, email, name, passwordHash, roles, disabled, createdAt } = usersTable;
       await db.sql`SELECT ${id}, ${email}, ${name}, ${passwordHash}, ${roles}, ${disabled},

@@ -145,7 +145,7 @@ interface VerifiedToken {
 function emptyMap(): BoundedMap<string, VerifiedToken> {
   return boundedMap(20_000, {
     maxBytes: 32 * 1024 * 1024,
-    // The user and the claims need about as much memory as the token.
+    // Two bytes per character of the token, and as much again for the user and the claims.
     bytesOf: (authorization) => 4 * authorization.length + 200,
   });
 }

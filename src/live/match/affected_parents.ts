@@ -95,7 +95,7 @@ export class AffectedParents<G extends AffectedGroup> {
   async findAll(log: ChangeLog, position: Position): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
     const found = this.#gather(parentRows, () => false);
-    // If a read returned no row, its position may precede the time of the read.
+    // The position of a read without rows may precede the time of the read, so it proves nothing.
     const isEmpty = parentRows.some((found) => found?.rows.size === 0);
     if (!isEmpty && hasReadUpTo(position, parentRows)) return found;
     const next = await log.next(position);

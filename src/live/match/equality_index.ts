@@ -61,7 +61,7 @@ export class EqualityIndex<G extends IndexedGroup> {
    */
   visit({ before, after }: RowChange, visit: (group: G) => void): void {
     for (const group of this.#unindexed) visit(group);
-    // One row can lead to the same group by several of its values.
+    // Several values of a row can lead to one group, which must be visited only once.
     const seen = new Set<G>();
     for (const [column, byValue] of this.#byColumn) {
       const is = groupsOf(after, column, byValue);

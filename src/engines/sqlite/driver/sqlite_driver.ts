@@ -126,7 +126,7 @@ export class SqliteDriver implements Driver {
       try {
         kind = reader.kindOf(statement.text);
       } catch (error) {
-        // If triggers contain strings in double quotes, only the writing connection accepts them.
+        // Only the writing connection accepts triggers that contain strings in double quotes.
         if (writer === null) throw error;
         kind = writer.connection.kindOf(statement.text);
       }

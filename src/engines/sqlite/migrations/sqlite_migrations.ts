@@ -80,7 +80,7 @@ export const sqliteMigrationsEngine: MigrationsEngine = {
     turnsKeysOff: (statement) => keysOff.test(statement),
   },
   recording: {
-    // SQLite does not drop a column that a trigger names.
+    // The triggers are dropped, because SQLite does not drop a column that a trigger names.
     async pause(connection) {
       const triggers = await selectNamed(
         connection,

@@ -228,7 +228,7 @@ export class RowWidths {
     const written = this.#options.takeLongestWritten();
     if (written > 0) this.#widen(written);
     if (rows === null) return rowByRow;
-    // A view's computation cannot be aborted. Measuring its rows would take as long as reading.
+    // A view's computation cannot be aborted, and measuring takes as long: another thread reads it.
     if (!rows.table.recordable) return elsewhere;
     const most = maxExcess * maxBytes;
     const width = this.#width(rows.table, most);

@@ -65,7 +65,7 @@ export async function startReaderThread(options: ReaderThreadOptions): Promise<R
     } else if (answer === "closed") finish(new Error("The thread was closed"));
     else options.onAnswer(answer);
   });
-  // Deno ends a thread after an error, but does not always report the end.
+  // Deno ends a thread after an error, but may not report the end, so the error counts as the end.
   worker.on("error", finish);
   worker.on("exit", () => finish(new Error("The thread has ended")));
   const abort = () => finish(signal.reason);

@@ -101,7 +101,7 @@ function numberedKey({ own, primaryKey: [key, another] }: TableInfo): ColumnInfo
 
 function rangeOf(key: ColumnInfo, table: TableInfo): Statement {
   const [name, from] = [identifier(key.dbName), tableName(table)];
-  // In one SELECT with both the minimum and the maximum, SQLite would scan all rows.
+  // Minimum and maximum each have a SELECT: for both in one SELECT, SQLite would scan all rows.
   return toStatement(
     sql`SELECT 1 + (SELECT max(${name}) FROM ${from}) - (SELECT min(${name}) FROM ${from})`,
     () => "?",
