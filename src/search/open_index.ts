@@ -21,7 +21,6 @@ import type { ReadPlan } from "../plan/plan.ts";
 interface OpenIndexOptions {
   readonly index: SearchIndex;
   readonly backend: IndexBackend;
-  /** True if the app indexes the existing rows automatically. */
   readonly isFilledAtStart: boolean;
   readonly runtime: Runtime;
 }

@@ -113,7 +113,6 @@ class CheckedResponse extends Response {
   /** True if the body is a string that a server may send separately from the head. */
   hasLongText = false;
 
-  /** Makes a long string chunked, unless a middleware has set its length. */
   setChunked(): void {
     if (!this.hasLongText || super.headers.has("content-length")) return;
     super.headers.set("transfer-encoding", "chunked");

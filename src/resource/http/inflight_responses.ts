@@ -103,7 +103,7 @@ export class InflightResponses {
     else this.#byIdentity.set(identity, own);
   }
 
-  /** Returns true if the undelivered bytes of the identity reach the average of all identities. */
+  /** Returns true if the identity's undelivered bytes are at least the average per identity. */
   #holdsItsShare(identity: string): boolean {
     const own = this.#byIdentity.get(identity) ?? 0;
     return own > 0 && own * this.#byIdentity.size >= this.#bytes;

@@ -152,7 +152,6 @@ function isRefusal(error: unknown): boolean {
 /** The maximum number of rows in a statement. More rows block the event loop for longer. */
 const rowsPerStatement = 256;
 
-/** Returns true if a scope, a hook or a search index needs the stored rows. */
 function needsRows({ grant, resource }: WriteCall, { inserts }: WriteConnection): boolean {
   return inserts !== "together" || grant.rows.kind !== "all" || resource.indexers.length > 0 ||
     resource.hooks.onAfterCreate !== undefined;

@@ -43,7 +43,6 @@ interface ExportOutcome {
   readonly columns: readonly ColumnInfo[];
   readonly first: RowPage;
   readonly walk: RowPages;
-  /** Returns true if the client has disconnected. */
   hasLeft(): boolean;
 }
 

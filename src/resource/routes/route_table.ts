@@ -120,7 +120,6 @@ function splitOwned(
   return owned;
 }
 
-/** Returns the canonical encoding of a path segment, or null for a malformed segment. */
 function canonicalSegment(segment: string): string | null {
   if (!segment.includes("%")) return segment;
   try {

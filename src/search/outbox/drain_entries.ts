@@ -101,7 +101,6 @@ const soloWrites = 10;
 
 interface Outcome {
   readonly entry: OutboxEntry;
-  /** Why the document was not written; null if it was written. */
   readonly fault: OutboxFault | null;
 }
 

@@ -255,7 +255,6 @@ function withoutName(
   return new Map([...values].filter(([column]) => !primaryKey.includes(column)));
 }
 
-/** Throws a 403 if the row of an item exists but is outside the user's scope. */
 async function requireInScope(
   items: readonly KeyedItem[],
   where: Filter,

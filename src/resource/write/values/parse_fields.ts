@@ -94,7 +94,6 @@ interface BodyUse {
   /** True if the body creates a row. Absent if the row can exist already. */
   readonly isNew?: true;
   readonly immutable?: ReadonlySet<ColumnInfo>;
-  /** True if a value in the body can be another spelling of the stored value. */
   readonly mayBeStored?: true;
 }
 
@@ -142,7 +141,7 @@ function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
   return mayWrite(column, resource) ? column : undefined;
 }
 
-/** Returns true if a value can be another spelling of the stored value. False for most keys. */
+/** Returns true if a value can be another spelling of the stored value. Rarely true in a key. */
 function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
   const { dialect } = driver;
   return (!column.primaryKey || isSpecial(value, column)) && fields.readable.includes(column) &&

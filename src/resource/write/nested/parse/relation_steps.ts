@@ -261,7 +261,6 @@ function requireWritableChildren(
   throw atBodyPath(invalidField(neverNullMessage), removed.bodyPath);
 }
 
-/** Throws a 422 if a batch relates one child to several parents. */
 function requireOneParent(changes: readonly RelationChange[], { table }: Resource): void {
   const seen = new Map<string, BodyPath>();
   for (const { given, bodyPath } of changes.flatMap(({ connect }) => connect)) {
