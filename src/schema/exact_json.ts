@@ -45,7 +45,7 @@ export interface JsonLimits {
   readonly levels: number;
   /** Maximum number of members in all objects. Eight arrays or objects count as one member. */
   readonly names: number;
-  /** Maximum number of consecutive digits, because a long number takes much time to parse. */
+  /** Maximum number of consecutive digits. Parsing a long number takes much time. */
   readonly digits: number;
 }
 

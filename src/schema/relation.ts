@@ -15,7 +15,7 @@ export interface Relation {
   readonly filterable: boolean;
   /** True if a row can have several related rows. */
   readonly toMany: boolean;
-  /** One step, or two for a relation through a join table. */
+  /** One step, or two for a relation through a link table. */
   readonly steps: readonly [RelationStep] | readonly [RelationStep, RelationStep];
 }
 

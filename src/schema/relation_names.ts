@@ -38,7 +38,7 @@ export function isNamedAfterTable(key: ForeignKeyNames): boolean {
 }
 
 /**
- * Returns possible names of the relation through a join table, such as `tracks`. If both foreign
+ * Returns possible names of the relation through a link table, such as `tracks`. If both foreign
  * keys reference the same table, the first name comes from the column of `far`, e.g. `followee`.
  */
 export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameChoices {

@@ -20,7 +20,7 @@ export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column
 
 /**
  * The type of a table name that TypeScript does not know, as after introspection. The compiler
- * accepts columns of such a table for every table, and the service checks the columns at its start.
+ * accepts such columns for every table. The service checks the columns at its start.
  */
 // The type is `any`, because only `any` is assignable to and from every name.
 // deno-lint-ignore no-explicit-any

@@ -6,7 +6,7 @@ import { type Fragment, join, rawSql, sql, tableName, toStatement } from "../sql
 import { matchKeyColumn } from "../sql/match_names.ts";
 import type { SearchIndex } from "./search_index.ts";
 
-/** Comparisons with indexed columns. Every row that the user may read meets at least one. */
+/** Comparisons with indexed columns. Each row that the user may read meets at least one of them. */
 export type IndexedComparisons = readonly Comparison[];
 
 /**

@@ -10,7 +10,7 @@ import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 export interface SearchField {
   /** The column whose words are indexed. */
   readonly column: ColumnInfo;
-  /** The weight of a match in the field relative to other fields. Default: 1. */
+  /** The weight of a match in the field relative to other fields: 1, unless an option sets it. */
   readonly weight: number;
 }
 

@@ -5,7 +5,7 @@ import type { User } from "../auth/authorize.ts";
 export interface AppEnv {
   /** The variables for `c.get` and `c.set`. */
   readonly Variables: {
-    /** The user that `auth.middleware` has set. Absent for an anonymous caller. */
+    /** The user that `auth.middleware` has set. Null or undefined for an anonymous caller. */
     user: User | null | undefined;
   };
 }

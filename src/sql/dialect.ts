@@ -85,8 +85,8 @@ export interface Dialect {
    */
   roundTrips(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
   /**
-   * Returns true if the stored form of `value` can differ from the form that a write of `value`
-   * stores, such as another format of a timestamp. The stored form can also be invalid.
+   * Returns true if `value` may be stored in another form than a write of `value` would store, such
+   * as another format of a timestamp. The stored form can also be invalid.
    */
   hasOtherForms(value: unknown, column: ColumnInfo): boolean;
   /** Returns the column's expression in a select list, with full precision. */

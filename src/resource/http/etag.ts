@@ -20,7 +20,7 @@ export interface EtagPolicy {
 }
 
 export interface CallerEtagRules {
-  /** Columns that other callers can read, but not this caller. */
+  /** Columns that other callers can read, but this caller cannot. */
   readonly withheld: ReadonlySet<ColumnInfo>;
   readonly hashed: readonly ColumnInfo[];
   /** The suffix of this caller's ETags. Responses with different fields need different ETags. */

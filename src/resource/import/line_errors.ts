@@ -67,7 +67,7 @@ export class LineErrors {
   }
 }
 
-/** Returns an error message with the option that would accept the line. `spell` formats it. */
+/** Adds the option that would accept the line to an error message. `spell` formats the option. */
 export function withOption(
   { message, option }: RecordFault,
   spell: (option: AcceptingOption) => string,

@@ -73,7 +73,7 @@ export interface CodeTransaction<Api> {
   readonly db: DatabaseHandle;
 }
 
-/** The resources of an app whose types are not known. */
+/** The resources of an app, if the types of the resources are not known. */
 export interface AnyApi {
   /** Any resource. */
   readonly [path: string]: AnyApiResource;

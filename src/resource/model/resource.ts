@@ -246,7 +246,7 @@ export interface CallerFields {
   readonly fields: FieldPolicy;
   readonly groups: AggregateColumns;
   readonly etag: EtagPolicy | null;
-  /** The columns that other callers can read, but not this caller. */
+  /** The columns that other callers can read, but this caller cannot. */
   readonly withheld: ReadonlySet<ColumnInfo>;
   /** The columns that the caller's database role can read. Absent if it can read all columns. */
   readonly stored?: readonly ColumnInfo[];

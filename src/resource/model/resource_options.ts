@@ -15,8 +15,8 @@ export type ColumnReferenceOf<S, Of = AnyTable> =
   | (keyof NoInfer<S> & string);
 
 /**
- * The operations of a resource that are enabled, for every caller. By default, all operations
- * except exports and imports are enabled.
+ * The enabled operations of a resource, for every caller. By default, all operations except exports
+ * and imports are enabled.
  */
 export interface Capabilities {
   /** False disables POST. Default: true. */

@@ -31,7 +31,7 @@ export interface Selection {
 /**
  * Parses the query parameter `select=a,b.c` and returns the readable columns that it names, in the
  * table's order. An unknown name is a 400, unless `strictQuery` is false. A field that no user can
- * read counts as unknown. A field that other users can read, but not this user, is ignored.
+ * read counts as unknown. A field that this user cannot read, but others can, is ignored.
  */
 export function parseSelect(text: string, resource: Selectable, include: Included): Selection {
   const { fields: { selectable }, strictQuery, withheld } = resource;

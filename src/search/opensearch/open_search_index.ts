@@ -301,7 +301,7 @@ interface PageOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The field that contains a document's id, because OpenSearch cannot sort by ids themselves. */
+/** The field that contains a document's id. OpenSearch can sort by this field, but not by ids. */
 const keyField = "key";
 
 /** The version of the format. An index of another format version is replaced. */

@@ -43,7 +43,7 @@ export interface SearchOutbox {
 
 /** One operation on a document of a search index. */
 export interface OutboxOperation {
-  /** The name of the index. Default: the name of its table. */
+  /** The name of the index: the table's name, unless `indexName` is set. */
   readonly index: string;
   /** `index` writes the document. `delete` removes the document, even if the row exists. */
   readonly type: "index" | "delete";

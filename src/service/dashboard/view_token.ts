@@ -7,7 +7,7 @@ import { memberOf, type Report, requireObjectMember, requireStringMember } from 
 /** The header with the token of {@link createViewAsAction}. */
 export const viewAsHeader = "service-view-as";
 
-/** Maximum length of the user as JSON, because proxies often limit a header to 8 KiB. */
+/** Maximum length of the user as JSON in a header. Proxies often limit a header to 8 KiB. */
 const maxUserLength = 4_000;
 
 const tokenMs = 600_000;

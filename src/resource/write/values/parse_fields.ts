@@ -38,7 +38,7 @@ export function invalidField(message: string, path: string = ""): InvalidFields 
   return new InvalidFields([{ path, message }]);
 }
 
-/** The maximum number of listed errors, because each field of a body can be invalid. */
+/** The maximum number of listed errors. Without it, each field of a body could add an error. */
 const maxErrors = 100;
 
 /** Members that the service adds to rows. A body can contain them, and the service ignores them. */
