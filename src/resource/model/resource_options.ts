@@ -173,7 +173,7 @@ export interface SearchFieldOptions {
 
 /** The options for the page sizes of lists. */
 export interface PaginationOptions {
-  /** The page size without `limit`. Default: 20. */
+  /** The page size without `limit`. Default: 20, or `maxLimit` if that is smaller. */
   readonly defaultLimit?: number | undefined;
   /** The maximum page size. A greater `limit` of a request is reduced to it. Default: 100. */
   readonly maxLimit?: number | undefined;
