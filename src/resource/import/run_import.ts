@@ -87,7 +87,7 @@ class RowImport {
 
   async within({ dryRun }: { readonly dryRun: boolean }): Promise<ImportOutcome> {
     return await this.#atomic(dryRun, async (connection) => {
-      // Resets the count, because a retried transaction reads all rows again.
+      // Resets the count and the errors, because a retried transaction reads all rows again.
       this.#rows = 0;
       this.#errors = new LineErrors();
       for await (const chunk of this.#chunks(sliceRows)) {
@@ -195,7 +195,7 @@ class RowImport {
       });
       return true;
     } catch (error) {
-      // The error of a deferred constraint names no row, so it is reported for the first line.
+      // A deferred constraint's error names no row, so it is reported for the chunk's first line.
       const isCommit = error instanceof DatabaseError && refusalKinds.has(error.kind);
       const refused = isCommit ? new RefusedRowsError([{ line: chunk.from, error }]) : error;
       if (!(refused instanceof RefusedRowsError)) throw error;
