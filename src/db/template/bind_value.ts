@@ -1,4 +1,3 @@
-import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { bytesToBase64 } from "../../protocol/byte_text.ts";
 import { type ColumnKind, InvalidValue, unrestrictedRules } from "../../schema/kind.ts";
 import { kindOfColumn } from "../../schema/structured/structured_value.ts";
@@ -13,13 +12,8 @@ export function bindAtPlace(value: unknown, place: ValuePlace, dialect: Dialect)
   switch (place.kind) {
     case "count":
       return rowCount(value);
-    case "united":
-      return bindForColumn(value, place.column, dialect);
     case "free":
-      if (place.isWhole === true && typeof value === "number" && !Number.isInteger(value)) {
-        throw new DatabaseError("invalid-value", new Error("value must be a whole number"));
-      }
-      return freeValue(value, place.near, dialect);
+      return freeValue(value, place, dialect);
     case "rows":
       return boundRows(value, place.columns, dialect);
     default:
@@ -100,7 +94,7 @@ function boundRows(
       if (value === undefined) throw new Error("Cannot bind undefined in a row");
       const column = columns[index] ?? null;
       return column === null
-        ? freeValue(value, null, dialect)
+        ? freeValue(value, { near: null, isExact: false }, dialect)
         : ofColumn(value, column, true, dialect);
     });
     return sql`(${join(cells, ", ")})`;
@@ -109,7 +103,11 @@ function boundRows(
 }
 
 /** Binds a value that belongs to no column. The value's own type determines its SQL type. */
-function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): Fragment {
+function freeValue(
+  value: unknown,
+  { near, isExact }: Pick<Extract<ValuePlace, { readonly kind: "free" }>, "near" | "isExact">,
+  dialect: Dialect,
+): Fragment {
   if (value === null) return rawSql("NULL");
   const kind = kindOfFree(value);
   if (kind === "text" && near !== null) {
@@ -118,12 +116,14 @@ function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): F
     );
   }
   // In Postgres, functions like substr() accept no integer of more than 32 bits.
-  if (kind === "integer" && near?.kind !== "decimal" && Number(value) === (Number(value) | 0)) {
+  if (kind === "integer" && !isExact && Number(value) === (Number(value) | 0)) {
     return sql`CAST(${Number(value)} AS integer)`;
   }
-  // A double in arithmetic with an exact decimal would convert the decimal to a double.
-  const isExact = near?.kind === "decimal" && kindProperties[kind].arithmetic !== null;
-  return bindForColumn(value, freeColumn(isExact ? "decimal" : kind), dialect);
+  return bindForColumn(
+    value,
+    freeColumn(kind === "integer" && isExact ? "decimal" : kind),
+    dialect,
+  );
 }
 
 function kindOfFree(value: unknown): ColumnKind {
@@ -135,7 +135,8 @@ function kindOfFree(value: unknown): ColumnKind {
     case "bigint":
       return "integer";
     case "number":
-      return Number.isInteger(value) ? "integer" : "real";
+      // A double in arithmetic with an exact decimal would convert the decimal to a double.
+      return Number.isInteger(value) ? "integer" : "decimal";
     default:
       if (value instanceof Date) return "timestamp";
       if (value instanceof Uint8Array) return "bytes";

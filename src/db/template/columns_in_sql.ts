@@ -198,3 +198,12 @@ export function findWord(
   }
   return -1;
 }
+
+/** Returns for each token whether it is in a condition of a CASE, between WHEN and THEN. */
+export function conditionsOfCases(tokens: readonly SqlToken[]): readonly boolean[] {
+  let isCondition = false;
+  return tokens.map((token) => {
+    if (isWord(token, "CASE", "WHEN", "THEN", "ELSE", "END")) isCondition = isWord(token, "WHEN");
+    return isCondition;
+  });
+}

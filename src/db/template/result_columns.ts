@@ -9,9 +9,15 @@ import {
 } from "../../sql/exact_decimal.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import type { QueryResult, ResultColumn } from "../driver.ts";
-import { type ColumnsInSql, findWord, itemsFrom, partAt, selectLists } from "./columns_in_sql.ts";
+import {
+  type ColumnsInSql,
+  conditionsOfCases,
+  findWord,
+  itemsFrom,
+  partAt,
+  selectLists,
+} from "./columns_in_sql.ts";
 import { type FlatTemplate, isSign, isWord } from "./sql_parts.ts";
-import { termsOf } from "./sql_terms.ts";
 
 /** An item of a select list, and the properties that it adds to result rows. */
 export type ResultItem =
@@ -139,12 +145,12 @@ function requirePlain(
   columns: ColumnsInSql,
 ): void {
   if (isWord(tokens[from], "COUNT") && isSign(tokens[from + 1], "(")) return;
-  const { isCondition } = termsOf(tokens, columns);
+  const conditions = conditionsOfCases(tokens);
   for (let index = from; index < to; index++) {
     const part = partAt(tokens, parts, index);
     const isMoment = part?.kind === "value" && part.value instanceof Date;
     const kind = isMoment ? "timestamp" : columns.endingAt(index)?.kind;
-    if (kind === undefined || !kindProperties[kind].dependsOnEngine || isCondition(index)) continue;
+    if (kind === undefined || !kindProperties[kind].dependsOnEngine || conditions[index]) continue;
     throw new Error(
       `Cannot tell the kind of "${name}", made from a ${kind}: write AS \${${kind}().as("${name}")}, with the kind that it has`,
     );

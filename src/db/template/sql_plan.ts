@@ -24,7 +24,7 @@ export interface SqlPlan {
   /** The SQL, with table and column names, between the parts that are rendered for each run. */
   readonly texts: readonly string[];
   /** The parts that are rendered for each run: the index, and the place in the statement. */
-  readonly rendered: readonly { readonly index: number; readonly place: ValuePlace }[];
+  readonly rendered: readonly { readonly index: number; readonly place: ValuePlace | null }[];
   /** The SQL of the previous run, with placeholders. Most runs need exactly this SQL again. */
   last: { readonly fragments: readonly (readonly string[])[]; readonly text: string } | null;
   /** Decodes result rows to objects with property names and values as in JSON. */
@@ -85,11 +85,11 @@ function readPlan(shape: readonly unknown[], template: FlatTemplate): SqlPlan {
   const places = valuePlaces(template, columns);
   const toObjects = rowReader(resultItems(template, columns));
   const texts = [template.texts[0] ?? ""];
-  const rendered: { index: number; place: ValuePlace }[] = [];
+  const rendered: { index: number; place: ValuePlace | null }[] = [];
   template.parts.forEach((part, index) => {
     const name = nameOf(part);
     if (name === null) {
-      rendered.push({ index, place: places.get(index) ?? { kind: "free", near: null } });
+      rendered.push({ index, place: places.get(index) ?? null });
       texts.push("");
     } else texts[texts.length - 1] += name;
     texts[texts.length - 1] += template.texts[index + 1] ?? "";
@@ -124,7 +124,7 @@ export function statementOf(plan: SqlPlan, parts: readonly SqlPart[], dialect: D
   return { text, values, describe: true };
 }
 
-function render(part: SqlPart | undefined, place: ValuePlace, dialect: Dialect): Fragment {
+function render(part: SqlPart | undefined, place: ValuePlace | null, dialect: Dialect): Fragment {
   switch (part?.kind) {
     case "filter":
       return compileFilter(part.filter, dialect);
@@ -133,8 +133,7 @@ function render(part: SqlPart | undefined, place: ValuePlace, dialect: Dialect):
     case "valueOf":
       return bindForColumn(part.value, part.column, dialect);
     case "value":
-      return bindAtPlace(part.value, place, dialect);
-    default:
-      throw new Error("Cannot render a template by the plan of another");
+      if (place !== null) return bindAtPlace(part.value, place, dialect);
   }
+  throw new Error("Cannot render a template by the plan of another");
 }

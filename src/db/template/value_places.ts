@@ -1,4 +1,6 @@
-import { isWhole } from "../../schema/kinds/kind_properties.ts";
+import { InvalidValue, unrestrictedRules } from "../../schema/kind.ts";
+import { kinds } from "../../schema/kind_of.ts";
+import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import {
   afterParenthesis,
@@ -6,16 +8,8 @@ import {
   findWord,
   itemsBetween,
   partAt,
-  selectLists,
 } from "./columns_in_sql.ts";
 import { type FlatTemplate, isSign, isWord, type SqlToken } from "./sql_parts.ts";
-import { termsOf } from "./sql_terms.ts";
-import {
-  type AssignedExpression,
-  assignmentsOf,
-  requirePortableExpression,
-  requirePortableLiteral,
-} from "./assigned_expressions.ts";
 
 /** The place of a value in a statement, which determines how it is bound. */
 export type ValuePlace =
@@ -28,19 +22,19 @@ export type ValuePlace =
     readonly list: "none" | "bare" | "opened";
   }
   | { readonly kind: "rows"; readonly columns: readonly (ColumnInfo | null)[] }
-  /** A value in a later SELECT of a UNION. At its position, the first SELECT has this column. */
-  | { readonly kind: "united"; readonly column: ColumnInfo }
   /** A number of rows, after LIMIT or OFFSET. */
   | { readonly kind: "count" }
+  /** The JavaScript type of the value determines how it is bound. */
   | {
     readonly kind: "free";
-    /** A column in the same expression. A string could be meant as a value of the column's type. */
+    /** A column whose values are strings in JSON only. The statement could mean its kind. */
     readonly near: ColumnInfo | null;
-    /** True if an integer column stores the expression, and no ROUND or CAST makes it whole. */
-    readonly isWhole?: boolean;
+    /** True if a number can be an operand of decimals. */
+    readonly isExact: boolean;
   };
 
 const comparisons = ["=", "<>", "!=", "<", "<=", ">", ">="];
+const arithmetic = ["+", "-", "*", "/"];
 
 /** Returns the places of a statement's values, by the index of the part in the template. */
 export function valuePlaces(
@@ -49,106 +43,98 @@ export function valuePlaces(
 ): ReadonlyMap<number, ValuePlace> {
   const { tokens, parts } = template;
   const inserted = insertPlaces(template, columns);
-  const terms = termsOf(tokens, columns);
-  const assignments = assignmentsOf(tokens, columns, terms);
-  for (const stored of [...assignments, ...inserted.stored]) {
-    requirePortableExpression(stored, tokens, columns, terms);
-  }
+  const named = namedColumns(template, columns);
+  const near = named.find(isWrittenAsString) ?? null;
+  const isExact = named.some(({ kind }) => kind === "decimal");
   const places = new Map<number, ValuePlace>();
   tokens.forEach((token, index) => {
+    if (isAssigned(tokens, index)) requireRounded(tokens, index, columns.endingAt(index - 2));
     if (token.kind === "literal") {
       const column = listPlace(tokens, index, columns)?.column ??
         besideValue(tokens, index, columns);
-      if (column !== null) requirePortableLiteral(column, token, assignedAt(index) !== undefined);
+      if (column !== null) requirePortableLiteral(column, token, isAssigned(tokens, index));
     }
     if (token.kind !== "part" || parts[token.index]?.kind !== "value") return;
-    places.set(token.index, inserted.places.get(index) ?? placeAt(index));
+    places.set(token.index, inserted.get(index) ?? placeAt(index));
   });
   return places;
 
-  /** Returns the assignment whose expression is this token, or a CASE that results in the token. */
-  function assignedAt(index: number): AssignedExpression | undefined {
-    return assignments.find(({ start, end }) =>
-      start === index && end === index + 1 ||
-      start <= index && index < end && isResult(tokens, index)
-    );
-  }
-
   function placeAt(index: number): ValuePlace {
-    const clause = terms.clauseAt(index);
-    const before = tokens[index - 1];
-    if (
-      isWord(before, ...beforeNames) &&
-      !(isWord(before, "FROM") && isWord(tokens[index - 2], "DISTINCT"))
-    ) {
-      throw valueForName();
-    }
-    if (clause === "LIMIT" || clause === "OFFSET") return { kind: "count" };
-    if ((clause === "ORDER" || clause === "GROUP") && isAlone(tokens, index)) {
-      throw new Error(`Cannot ${clause} BY a value: interpolate the column`);
-    }
+    const [before, after] = [tokens[index - 1], tokens[index + 1]];
+    if (isWord(before, "LIMIT", "OFFSET")) return { kind: "count" };
     const list = listPlace(tokens, index, columns);
     if (list !== null) return { ...list, kind: "column", stores: false };
-    const assigned = assignedAt(index);
-    if (assigned !== undefined) {
-      return { kind: "column", column: assigned.column, stores: true, list: "none" };
-    }
     const column = besideValue(tokens, index, columns);
-    if (column !== null) return { kind: "column", column, stores: false, list: "none" };
+    if (column !== null) {
+      return { kind: "column", column, stores: isAssigned(tokens, index), list: "none" };
+    }
     const operand = operandBefore(tokens, index);
     if (operand !== null && columns.isAmbiguous(operand)) {
       throw new Error("Cannot tell which column a value is compared with: interpolate the column");
     }
-    const united = unitedColumn(tokens, index, columns);
-    if (united !== null) return { kind: "united", column: united };
-    const isCast = isWord(tokens[index + 1], "AS") && isSign(tokens[index - 1], "(");
-    return {
-      kind: "free",
-      near: isCast ? null : terms.kindedColumnNear(index),
-      isWhole: !terms.isCondition(index) &&
-        assignments.some(({ column, start, end }) =>
-          start <= index && index < end && isWhole(column) &&
-          !isWord(tokens[start], "ROUND", "CAST")
-        ),
-    };
+    if (isWord(before, "BY")) {
+      throw new Error("Cannot sort or group by a value: interpolate the column");
+    }
+    if (operand === null && isWord(before, ...beforeNames)) {
+      throw new Error(
+        "Cannot bind a value in place of a name: interpolate the table or the column",
+      );
+    }
+    const isText = isWord(before, "LIKE", "ILIKE") || isSign(before, "||") ||
+      isSign(after, "||") || isWord(after, "AS") && isSign(before, "(");
+    const isOperand = isSign(before, ...arithmetic) || isSign(after, ...arithmetic);
+    return { kind: "free", near: isText ? null : near, isExact: isExact && isOperand };
   }
-}
-
-function valueForName(): Error {
-  return new Error("Cannot bind a value in place of a name: interpolate the table or the column");
 }
 
 /** The keywords after which only a name can follow, not a value. */
 const beforeNames = ["FROM", "INTO", "UPDATE", "JOIN", "SET", "TABLE"];
 
-/** Returns the column of a UNION's first SELECT that has the same position as a value. */
-function unitedColumn(
+/** Returns the known columns that a statement names. A UNION can name them by `*`, too. */
+function namedColumns(
+  { tokens, parts }: FlatTemplate,
+  columns: ColumnsInSql,
+): readonly ColumnInfo[] {
+  const hasUnion = tokens.some((token) => isWord(token, "UNION", "INTERSECT", "EXCEPT"));
+  const tables = parts.flatMap((part) => hasUnion && part.kind === "table" ? [part.table] : []);
+  return [
+    ...tokens.flatMap((_token, index) => columns.endingAt(index) ?? []),
+    ...tables.flatMap((table) => table.columns),
+  ];
+}
+
+/** Returns true for a kind whose values are strings in JSON, which SQL may need in another form. */
+function isWrittenAsString({ kind }: ColumnInfo): boolean {
+  return kind !== "text" && !["number", "boolean"].includes(kindProperties[kind].json);
+}
+
+/** Requires `round` around a computed decimal, because SQLite would store digits of doubles. */
+function requireRounded(
   tokens: readonly SqlToken[],
   index: number,
-  columns: ColumnsInSql,
-): ColumnInfo | null {
-  const lists = selectLists(tokens);
-  for (const { items, open } of lists) {
-    const position = items.findIndex(([start, end]) => start === index && end === index + 1);
-    if (position < 0) continue;
-    const [from, to] = lists.find((list) => list.open === open)?.items[position] ?? [index, index];
-    const end = isWord(tokens[to - 2], "AS") ? to - 2 : to;
-    return columns.afterPath(from) === end ? columns.startingAt(from) : null;
+  column: ColumnInfo | null,
+): void {
+  if (column?.kind !== "decimal" || column.scale === null) return;
+  if (isWord(tokens[index], "ROUND", "CAST")) return;
+  const end = findWord(tokens, ["WHERE", "FROM", "RETURNING"], index);
+  const [item] = itemsBetween(tokens, index, end < 0 ? tokens.length : end);
+  if (!tokens.slice(...item ?? []).some((token) => isSign(token, ...arithmetic))) return;
+  throw new Error(
+    `Cannot compute "${column.name}" without rounding: write round(…, ${column.scale})`,
+  );
+}
+
+/** Returns true if SET assigns a token to the column before it, as in `SET a = 1, b = 2`. */
+function isAssigned(tokens: readonly SqlToken[], index: number): boolean {
+  if (!isSign(tokens[index - 1], "=")) return false;
+  let depth = 0;
+  for (let at = index - 2; at >= 0; at--) {
+    if (isSign(tokens[at], ")")) depth++;
+    if (isSign(tokens[at], "(") && --depth < 0) return false;
+    if (depth === 0 && isWord(tokens[at], "SET")) return true;
+    if (depth === 0 && isWord(tokens[at], "WHERE", "FROM", "SELECT", "ON", "CASE")) return false;
   }
-  return null;
-}
-
-/** Returns true if a value is a complete item of a list, not a part of an expression. */
-function isAlone(tokens: readonly SqlToken[], index: number): boolean {
-  return (isWord(tokens[index - 1], "BY") || isSign(tokens[index - 1], ",")) &&
-    (tokens[index + 1] === undefined || isSign(tokens[index + 1], ",", ";", ")") ||
-      tokens[index + 1]?.kind === "word");
-}
-
-/** Returns true if a token is a complete THEN or ELSE result of a CASE. */
-function isResult(tokens: readonly SqlToken[], index: number): boolean {
-  return isWord(tokens[index - 1], "THEN", "ELSE") &&
-    isWord(tokens[index + 1], "WHEN", "ELSE", "END");
+  return false;
 }
 
 /** Returns the column with which a value is compared, or to which SET assigns the value. */
@@ -197,37 +183,29 @@ function listPlace(
   return column === null ? null : { column, list: isOpened ? "opened" : "bare" };
 }
 
-interface Inserted {
-  readonly places: ReadonlyMap<number, ValuePlace>;
-  readonly stored: readonly AssignedExpression[];
-}
-
-function insertPlaces({ tokens, parts }: FlatTemplate, columns: ColumnsInSql): Inserted {
+/** Returns the places of the values that an INSERT stores in the columns that it lists. */
+function insertPlaces(
+  { tokens, parts }: FlatTemplate,
+  columns: ColumnsInSql,
+): ReadonlyMap<number, ValuePlace> {
   const places = new Map<number, ValuePlace>();
-  const stored: AssignedExpression[] = [];
   const into = findWord(tokens, ["INTO"]);
-  if (into < 0 || findWord(tokens, ["INSERT"]) < 0) return { places, stored };
+  if (into < 0 || findWord(tokens, ["INSERT"]) < 0) return places;
   const open = openOfColumns(tokens, into + 1);
   const close = open === null ? into : afterParenthesis(tokens, open);
   const targets = open === null ? null : itemsBetween(tokens, open + 1, close - 1).map(
-    ([start, end]) => {
-      if (partAt(tokens, parts, start)?.kind === "value") throw valueForName();
-      return end - start === 1 ? columns.endingAt(start) : null;
-    },
+    ([start, end]) => end - start === 1 ? columns.endingAt(start) : null,
   );
 
   function place(items: readonly (readonly [number, number])[]): void {
     items.forEach(([start, end], position) => {
       const column = targets?.[position] ?? null;
-      const isOne = end - start === 1;
       const token = tokens[start];
-      if (isOne && column !== null && token?.kind === "literal") {
+      if (end - start !== 1) return;
+      if (column !== null && token?.kind === "literal") {
         return requirePortableLiteral(column, token, true);
       }
-      if (!isOne || partAt(tokens, parts, start)?.kind !== "value") {
-        if (column !== null) stored.push({ column, start, end });
-        return;
-      }
+      if (partAt(tokens, parts, start)?.kind !== "value") return;
       if (targets === null) {
         throw new Error("Cannot insert values without names of columns: INSERT INTO t (a, b) …");
       }
@@ -250,7 +228,7 @@ function insertPlaces({ tokens, parts }: FlatTemplate, columns: ColumnsInSql): I
       }
     }
   }
-  return { places, stored };
+  return places;
 }
 
 const selectEnds = ["FROM", "WHERE", "UNION", "ON", "RETURNING"];
@@ -262,4 +240,30 @@ function openOfColumns(tokens: readonly SqlToken[], start: number): number | nul
     if (isWord(tokens[index], "VALUES", "SELECT", "DEFAULT", "WITH")) return null;
   }
   return null;
+}
+
+/** Throws a plain Error for a literal that another engine could read as another value. */
+function requirePortableLiteral(
+  column: ColumnInfo,
+  { value, isText }: Extract<SqlToken, { readonly kind: "literal" }>,
+  stores: boolean,
+): void {
+  if (isReadable(column, value, isText, stores)) return;
+  const what = column.kind === "timestamp" ? "moment" : column.kind;
+  throw new Error(`Cannot read the ${what} beside "${column.name}" from the text: interpolate it`);
+}
+
+function isReadable(column: ColumnInfo, text: string, isText: boolean, stores: boolean): boolean {
+  const { kind } = column;
+  const { arithmetic, isQuotedInSql } = kindProperties[kind];
+  if (isText ? !isQuotedInSql : arithmetic === null) return false;
+  if (!isText && (arithmetic === "double" || !stores)) return true;
+  try {
+    // A number in the SQL has no sign here, because the sign is a separate token.
+    const given = kind === "integer" ? Number(text) : text;
+    return kinds[kind].fromJson(given, stores ? column : unrestrictedRules) === given || !isText;
+  } catch (error) {
+    if (error instanceof InvalidValue) return false;
+    throw error;
+  }
 }
