@@ -145,7 +145,6 @@ function chosenFunction(
   throw new Problem("validation-error", `Cannot call ${first.name}: ${message}`, { details });
 }
 
-/** Returns the arguments in the body, or in the URL. Throws a 422 that lists the faults. */
 function argumentsOf(
   { args, bodyType }: DatabaseFunction,
   { body, query }: ResourceRequest,

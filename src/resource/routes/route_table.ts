@@ -87,7 +87,6 @@ function withoutSlash(path: string): string {
   return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 }
 
-/** Returns the number of parts between slashes, including the empty part before the first slash. */
 function depthOf(path: string): number {
   return path.split("/").length;
 }

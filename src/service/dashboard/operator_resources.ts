@@ -107,11 +107,9 @@ function factsOf(resource: Resource, { resources, basePath, prefix }: ServedReso
   const { name, url, table, capabilities, policy, protections, relations } = resource;
   return {
     name,
-    /** The comment on the table in the database; null for none. */
     description: table.description,
     /** The last segment of the resource's path below the dashboard, such as `notes`. */
     path: url.slice(basePath.length + 1),
-    /** Path of the resource in the service. */
     url: prefix + url,
     key: table.primaryKey.map((column) => column.name),
     label: labelOf(resource),
