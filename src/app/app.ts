@@ -43,6 +43,7 @@ import { ProblemLog } from "../service/dashboard/problem_log.ts";
 import type { AppEnv } from "../service/middleware.ts";
 import { addMcpRoute, createAppPages, openapiSource, schemaMethods } from "./app_pages.ts";
 import { createAppRoutes, openAuthenticators } from "./app_routes.ts";
+import { ReceivingBodyLimiter } from "../resource/http/request_body.ts";
 import { type ActAsRoleRights, type ParsedConfig, resolveResources } from "./resolve_resources.ts";
 import { readTables } from "./read_tables.ts";
 import { emptyTableFacts, RoleRights } from "../db/tables/table_facts.ts";
@@ -227,7 +228,9 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const isDraining = () => draining;
   const pages = createAppPages({ table, databases, facts, isDraining, searchIndexes, ...context });
   const problems = resolved.dashboard === null ? null : new ProblemLog(runtime.clock);
-  const parts = { table, guard, idempotency, hubs, parseUser, problems, resolved, runtime };
+  const receiving = new ReceivingBodyLimiter(runtime.clock, resolved.bodyTimeoutMs);
+  const own = { table, guard, receiving, idempotency, hubs };
+  const parts = { ...own, parseUser, problems, resolved, runtime };
   const { routes, bodies } = createAppRoutes({
     ...{ ...parts, pages, authRoutes, middleware: config.auth?.middleware },
     identify: authenticators.length === 0 ? null : credentials.identify,
@@ -256,7 +259,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
     },
     async close() {
       observability.close();
-      await closeAll([hubs, searchIndexes, guard, ...authenticators]);
+      await closeAll([hubs, searchIndexes, guard, receiving, ...authenticators]);
       await closeAll([...databases, store]);
     },
     resources: resources.map(summarizeResource),

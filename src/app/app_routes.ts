@@ -10,7 +10,7 @@ import {
 } from "../resource/routes/request_handler.ts";
 import { RequestScheduler } from "../resource/http/request_scheduler.ts";
 import { LargeBodyLimiter } from "../resource/http/large_bodies.ts";
-import { ReceivingBodyLimiter } from "../resource/http/request_body.ts";
+import type { ReceivingBodyLimiter } from "../resource/http/request_body.ts";
 import { createRouteTable, type RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import type { LiveHubs } from "../resource/live/live_hubs.ts";
@@ -43,6 +43,7 @@ interface AppRoutesDependencies {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];
   readonly guard: Guard;
+  readonly receiving: ReceivingBodyLimiter;
   readonly idempotency: IdempotentAnswers | null;
   readonly hubs: LiveHubs;
   /** Identifies the user of a request. Null without authenticators. */
@@ -58,12 +59,12 @@ interface AppRoutesDependencies {
 
 export function createAppRoutes(parts: AppRoutesDependencies) {
   const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
-  const { problems } = parts;
+  const { problems, receiving } = parts;
   const { observe, clock } = runtime;
   const authenticate = createIdentifyMiddleware(identify, parts.middleware);
   const { trustProxy: trustedProxies } = resolved.abuse;
   const turns = new RequestScheduler(clock);
-  const limits = { ...resolved, receiving: new ReceivingBodyLimiter(clock) };
+  const limits = { ...resolved, receiving };
   const slowRoutes = new WeakSet<ResourceRoute>();
   const largeBodies = new LargeBodyLimiter(clock);
   const queues = { turns, largeBodies, slowRoutes };
@@ -91,11 +92,10 @@ export function createAppRoutes(parts: AppRoutesDependencies) {
     responder,
     fail: problems?.logging(fail) ?? fail,
     limits,
-    clock,
     links: { sealer: createSealer(resolved.secrets, runtime.random), clock },
   });
   problems?.findRoutesBy(createRouteFinder(table, app.hono));
-  const bodies = { limits, queues, trustedProxies, clock };
+  const bodies = { limits, queues, trustedProxies };
   return { routes: serveLive(app, { ...parts, ...bodies, responder }), bodies };
 }
 
@@ -126,7 +126,7 @@ function serveLive(
 interface DashboardDependencies extends
   Pick<
     AppRoutesDependencies,
-    "guard" | "idempotency" | "hubs" | "parseUser" | "resolved" | "runtime"
+    "guard" | "receiving" | "idempotency" | "hubs" | "parseUser" | "resolved" | "runtime"
   >,
   DashboardReportsDependencies {
   readonly credentials: Pick<Credentials, "accept">;
@@ -166,8 +166,7 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
     parseUser,
     audit,
     responder: createResponder(resolved.securityHeaders, observe),
-    limits: { ...resolved, receiving: new ReceivingBodyLimiter(clock) },
-    clock,
+    limits: { ...resolved, receiving: served.receiving },
   });
 }
 

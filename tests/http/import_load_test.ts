@@ -96,7 +96,11 @@ Deno.test("a client may take its time for each 64 KiB of an import, and no longe
     new Request("http://test/", { method: "POST", body: sender.readable }),
     {
       receiver: { receivedBody: () => null, readBodyBefore: () => null },
-      limits: { bodyLimit: 10, bodyTimeoutMs: 1_000, receiving: new ReceivingBodyLimiter(clock) },
+      limits: {
+        bodyLimit: 10,
+        bodyTimeoutMs: 1_000,
+        receiving: new ReceivingBodyLimiter(clock, 1_000),
+      },
       clock,
       maxBytes: 1_000_000,
     },

@@ -78,6 +78,16 @@ export class WriteConnection implements Joinable<WrittenRows> {
     return this.#calls ??= new JoinedCalls(driver, this);
   }
 
+  /** True if calls by server-side code have joined this transaction. */
+  get hasCalls(): boolean {
+    return this.#calls !== null;
+  }
+
+  /** True if rows were written that the indexers have not received yet. */
+  get hasUnindexed(): boolean {
+    return this.#written !== null;
+  }
+
   /** Waits for the running calls by server-side code. Hooks need not await their calls. */
   async awaitCalls(): Promise<void> {
     await this.#calls?.idle();
@@ -136,9 +146,10 @@ export async function inTransaction<Outcome>(
     pending = write.pending;
     try {
       const outcome = await work(write);
-      await write.awaitCalls();
-      await record?.(outcome, asSystem(connection));
-      await write.indexWritten();
+      // Each await costs time even if there is nothing to wait for.
+      if (write.hasCalls) await write.awaitCalls();
+      if (record !== null) await record(outcome, asSystem(connection));
+      if (write.hasUnindexed) await write.indexWritten();
       return outcome;
     } finally {
       write.close();
