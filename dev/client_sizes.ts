@@ -34,7 +34,7 @@ export const clientEntries: readonly ClientEntry[] = [
     name: "with live lists, shared tabs and the outbox",
     program: `export { createClient, rsql, liveList, shareTabs, createOutbox } from
       "./exports/client.ts";`,
-    limit: 12_140,
+    limit: 12_500,
   },
   {
     name: "collections of TanStack DB, beside live lists",

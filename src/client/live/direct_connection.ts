@@ -146,7 +146,7 @@ export class DirectConnection implements LiveConnection {
     const asked = ++openListsOf(this.#transport).asked;
     let current = "";
     return ({ data, id, retry }) => {
-      if (retry) this.#retryMs = Number(retry);
+      if (retry) this.#retryMs = +retry;
       if (id) this.#members.get(current)?.subscriber.receive({ type: "token", token: id });
       if (!data) return;
       // The cast is safe: only the service writes these streams.

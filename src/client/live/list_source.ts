@@ -34,26 +34,30 @@ function createLiveListStore(
     resource: path,
     path: `${path}/subscribe${queryString({ filter, select: fields, include })}`,
     set,
+    filter,
     accepts,
-    takesNew: !filter || !!accepts,
     token: () => set.token,
     receive: (message) =>
       guard(() => {
         set.take(message);
         lists.overlays?.receive(list, message);
-        if (message.type === "token") show({ status: "live", error: null });
+        if (message.type === "token") state = { status: "live", error: null };
         else if (message.type === "status") {
           const { status, error } = message;
           // Before the first rows arrive, the status stays `connecting` even if the stream fails.
-          show({ status: status === "stale" && !set.description ? "connecting" : status, error });
-        }
+          state = { status: status === "stale" && !set.description ? "connecting" : status, error };
+        } else return;
+        change();
       }),
-    show: () => guard(() => show({})),
+    show: () => change(),
   };
+  let state: Pick<LiveListState, "status" | "error"> = { status: "connecting", error: null };
   let leave = () => {};
 
-  const first = { status: "connecting", error: null } as const;
-  const [store, setState] = createStore<LiveListState<object>>(shown(first), () => {
+  const [store, change] = createStore<LiveListState<object>>(() => {
+    const shown = guard(() => lists.overlays?.shown(list));
+    return { items: set.items, pending: 0, ...shown, ...state };
+  }, () => {
     lists.all.add(list);
     leave = connectionOf(transport).add(list);
     return close;
@@ -66,24 +70,18 @@ function createLiveListStore(
   }
 
   /** Runs `work`. If `work` throws, e.g. in a callback of the program, only this list closes. */
-  function guard(work: () => void): void {
+  function guard<T>(work: () => T): T | null {
     try {
-      work();
+      return work();
     } catch (error) {
       // Without a token, a later subscription starts over with all rows.
       set.token = null;
       close();
-      setState({ ...store.get(), status: "closed", error: null });
+      state = { status: "closed", error: null };
+      change();
       throwLater(error);
+      return null;
     }
-  }
-
-  function shown(state: Pick<LiveListState, "status" | "error">): LiveListState<object> {
-    return { ...state, items: set.items, pending: 0, ...lists.overlays?.shown(list) };
-  }
-
-  function show(changes: Partial<LiveListState>): void {
-    setState(shown({ ...store.get(), ...changes }));
   }
 
   return [store, set];
@@ -195,22 +193,22 @@ export function liveAggregate(
   query: Readonly<Record<string, unknown>>,
 ): Store<LiveAggregateState> {
   const { transport, path } = resource[handle];
-  function receive(message: LiveMessage): void {
-    const known = store.get();
-    if (message.type === "aggregate") {
-      const { groups, hasMore } = message;
-      set({ groups, hasMore, status: "live", error: null });
-    } else if (message.type === "status") {
-      const isNew = message.status === "stale" && known.status === "connecting";
-      set({ ...known, status: isNew ? known.status : message.status, error: message.error });
-    }
-  }
-  const first: LiveAggregateState = {
+  let state: LiveAggregateState = {
     ...{ groups: [], hasMore: false, status: "connecting", error: null },
   };
+  function receive(message: LiveMessage): void {
+    if (message.type === "aggregate") {
+      const { groups, hasMore } = message;
+      state = { groups, hasMore, status: "live", error: null };
+    } else if (message.type === "status") {
+      const isNew = message.status === "stale" && state.status === "connecting";
+      state = { ...state, status: isNew ? state.status : message.status, error: message.error };
+    }
+    change();
+  }
   const subscriber = {
     ...{ path: `${path}/aggregate/subscribe${queryString(query)}`, token: () => null, receive },
   };
-  const [store, set] = createStore(first, () => connectionOf(transport).add(subscriber));
+  const [store, change] = createStore(() => state, () => connectionOf(transport).add(subscriber));
   return store;
 }

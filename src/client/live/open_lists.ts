@@ -1,3 +1,4 @@
+import type { FilterInput } from "../../api/read_options.ts";
 import type { LiveMessage, LiveRow } from "./live_messages.ts";
 import type { RowSet } from "./row_set.ts";
 import type { Transport } from "../../api/transport.ts";
@@ -9,9 +10,9 @@ export interface OpenList {
   readonly set: RowSet;
   /** Returns true if an unconfirmed row belongs to the list. Undefined without option `accepts`. */
   readonly accepts: ((row: never) => boolean) | undefined;
-  /** True if the list shows unconfirmed new rows. */
-  readonly takesNew: boolean;
-  /** Publishes the list's state after a change. */
+  /** The filter of the list. Undefined or empty if the list contains all rows. */
+  readonly filter: FilterInput | undefined;
+  /** Computes the list's state again, at the end of the tick. */
   show(): void;
 }
 

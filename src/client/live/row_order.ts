@@ -34,25 +34,27 @@ export function sortFieldOf(key: string): string {
   return key.replace(/^-|:.*$/g, "");
 }
 
-/** Replaces a row of a sorted list. Null `before` means an insertion, null `after` a removal. */
-export function replaceRow(
-  rows: LiveRow[],
+/** Returns a sorted list without some rows, and with other rows. Sorts the list if many are new. */
+export function changedList(
+  items: readonly LiveRow[],
+  removed: ReadonlySet<unknown>,
+  added: readonly LiveRow[],
   compare: CompareRows,
-  before: LiveRow | null | undefined,
-  after: LiveRow | null,
-): void {
-  const place = before ? rows.indexOf(before) : -1;
-  if (place >= 0) rows.splice(place, 1);
-  if (!after) return;
-  let low = 0;
-  let high = rows.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    // The cast is safe: the index is within the bounds of the list.
-    if (compare(rows[middle] as LiveRow, after) < 0) low = middle + 1;
-    else high = middle;
+): readonly LiveRow[] {
+  const rows = items.filter((row) => !removed.has(row));
+  if (added.length > 100 + rows.length / 16) return [...rows, ...added].sort(compare);
+  for (const row of added) {
+    let low = 0;
+    let high = rows.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      // The cast is safe: the index is within the bounds of the list.
+      if (compare(rows[middle] as LiveRow, row) > 0) high = middle;
+      else low = middle + 1;
+    }
+    rows.splice(low, 0, row);
   }
-  rows.splice(low, 0, after);
+  return rows;
 }
 
 function compareValues(a: unknown, b: unknown, type: FieldType | undefined): number {

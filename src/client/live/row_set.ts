@@ -1,5 +1,5 @@
 import type { LiveMessage, LiveRow, LiveRowId, LiveSeed, RowDescription } from "./live_messages.ts";
-import { compareBy, type CompareRows, replaceRow } from "./row_order.ts";
+import { changedList, compareBy, type CompareRows } from "./row_order.ts";
 
 /** The sorted rows of a live list as of one log position. They contain no unconfirmed writes. */
 export class RowSet {
@@ -57,18 +57,20 @@ export class RowSet {
     this.#isSnapshot = isSnapshot;
   }
 
-  /** Applies the pending changes to the rows. After many changes, it sorts all rows again. */
+  /** Applies the pending changes to the rows. */
   #commit(): void {
-    const { rows, compare } = this;
-    const items = [...this.items];
-    const isSorting = this.#isSnapshot || this.#changes.size > 100 + items.length / 16;
+    const { rows } = this;
+    const removed = new Set<unknown>(this.#isSnapshot ? this.items : []);
+    const added: LiveRow[] = [];
     if (this.#isSnapshot) rows.clear();
     for (const [id, row] of this.#changes) {
-      if (!isSorting) replaceRow(items, compare, rows.get(id), row);
-      if (row === null) rows.delete(id);
-      else rows.set(id, row);
+      removed.add(rows.get(id));
+      if (row) {
+        rows.set(id, row);
+        added.push(row);
+      } else rows.delete(id);
     }
-    this.items = isSorting ? [...rows.values()].sort(compare) : items;
+    this.items = changedList(this.items, removed, added, this.compare);
     this.#begin(false);
   }
 }

@@ -4,27 +4,37 @@ export interface Store<T> {
   get(): T;
   /** Returns the first value, with which a server has rendered the page. Default: `get`. */
   initial?(): T;
-  /** Calls `listener` immediately and after each change. Returns a function that unsubscribes. */
+  /**
+   * Calls `listener` immediately, and at the end of each tick in which the value has changed.
+   * Returns a function that unsubscribes.
+   */
   subscribe(listener: (value: T) => void): () => void;
 }
 
 /**
- * Returns a store and a function that sets its value. `open` is called when the first listener
- * subscribes. The function that `open` returns is called when the last listener has left.
+ * Returns a store and a function that reports a change of its value. After a change, `get` computes
+ * the value again. Several changes in one tick call each listener once, at the end of the tick.
+ * `open` is called when the first listener subscribes. The function that `open` returns is called
+ * when the last listener has left.
  */
-export function createStore<T>(
-  first: T,
+export function createStore<T extends NonNullable<unknown>>(
+  compute: () => T,
   open: () => () => void,
-): readonly [store: Store<T>, set: (value: T) => void] {
-  let value = first;
+): readonly [store: Store<T>, change: () => void] {
+  const first = compute();
+  /** Undefined if the value has changed and has not been read since. */
+  let value: T | undefined = first;
+  let isScheduled = false;
   let close = () => {};
   const listeners = new Set<() => void>();
+
+  const get = () => value ??= compute();
   const store: Store<T> = {
+    get,
     initial: () => first,
-    get: () => value,
     subscribe(listener) {
       // Each subscription needs its own object, because the same listener may subscribe twice.
-      const entry = () => listener(value);
+      const entry = () => listener(get());
       listeners.add(entry);
       if (listeners.size === 1) close = open();
       entry();
@@ -33,15 +43,20 @@ export function createStore<T>(
       };
     },
   };
-  return [store, (next) => {
-    value = next;
-    for (const call of listeners) {
-      try {
-        call();
-      } catch (error) {
-        throwLater(error);
+  return [store, () => {
+    value = undefined;
+    if (isScheduled) return;
+    isScheduled = true;
+    queueMicrotask(() => {
+      isScheduled = false;
+      for (const call of listeners) {
+        try {
+          call();
+        } catch (error) {
+          throwLater(error);
+        }
       }
-    }
+    });
   }];
 }
 

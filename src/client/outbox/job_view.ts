@@ -60,7 +60,7 @@ export interface JobView extends Store<OutboxState> {
 export function createJobView(
   { jobs, created, sent, overlays, onDead, environment, signal }: JobViewInput,
 ): JobView {
-  const [store, set] = createStore(stateOf(jobs), () => () => {});
+  const [store, change] = createStore(() => stateOf(jobs), () => () => {});
   const waiters = new Map<string, Omit<PromiseWithResolvers<JobRow | null>, "promise">>();
 
   function learn({ id, of, path, ifMatch, idempotencyKey }: Job, row: JobRow | null): void {
@@ -99,7 +99,7 @@ export function createJobView(
 
   function show(job: Job, row: JobRow | null = null): void {
     apply(job, row);
-    set(stateOf(jobs));
+    change();
   }
 
   return {
@@ -117,7 +117,7 @@ export function createJobView(
         });
       }
       for (const job of stored) apply(job, null);
-      set(stateOf(jobs));
+      change();
     },
     wait(id) {
       const done = new Promise<JobRow | null>((resolve, reject) =>

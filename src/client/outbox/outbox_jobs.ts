@@ -83,6 +83,8 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
   /** The last queued operation. Reads and writes of the storage run one after the other. */
   let storing: Promise<unknown> = Promise.resolve();
   let reading: Promise<void> | null = null;
+  /** The jobs that are being stored, and that no queued operation has read yet. */
+  const adding: Promise<Job>[] = [];
 
   function queue<T>(work: (storage: JobStorage) => Promise<T> | T): Promise<T> {
     const result = storing.then(async () => work(await opening));
@@ -117,20 +119,15 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
     sync,
     add(job: Job): void {
       show(job);
-      const { order: _order, ...added } = job;
       // The user may leave the page, so `add` does not wait for queued operations.
-      const adding = opening.then((storage) => {
-        const place = storage.add(added);
-        announce();
-        return place;
-      }).then(
-        (order): Job => ({ ...job, order }),
-        (cause) => discardedJob(job, "storage", `${cause}`),
-      );
+      adding.push(storeJob(job, opening, announce));
+      if (adding.length > 1) return;
+      // One operation shows the positions of all jobs that were added in the meantime.
       void queue(async () => {
-        const stored = await adding;
-        // Shows the job's position, unless a read of the storage has already shown the stored job.
-        if (jobs.get(job.id)?.order === Infinity) show(stored);
+        for (const stored of await Promise.all(adding.splice(0))) {
+          // A read of the storage may have already shown the stored job.
+          if (jobs.get(stored.id)?.order === Infinity) show(stored);
+        }
       });
     },
     change: (job: Job, changes: Partial<Job>) =>
@@ -152,4 +149,17 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
         show(job, row);
       }),
   };
+}
+
+/** Starts to store a job. Resolves to the stored job, or to a discarded job if that fails. */
+function storeJob(job: Job, opening: Promise<JobStorage>, announce: () => void): Promise<Job> {
+  const { order: _order, ...added } = job;
+  return opening.then((storage) => {
+    const place = storage.add(added);
+    announce();
+    return place;
+  }).then(
+    (order): Job => ({ ...job, order }),
+    (cause) => discardedJob(job, "storage", `${cause}`),
+  );
 }

@@ -6,7 +6,7 @@ import {
   openListsOf,
   type ShownOverlays,
 } from "../live/open_lists.ts";
-import { replaceRow } from "../live/row_order.ts";
+import { changedList } from "../live/row_order.ts";
 import { rowIdOf, rowIdText } from "../live/row_set.ts";
 import { plainTag } from "../request/plain_tag.ts";
 import type { Overlay } from "./overlay.ts";
@@ -14,6 +14,8 @@ import type { Transport } from "../../api/transport.ts";
 
 interface ShownWrite {
   readonly overlay: Overlay;
+  /** The row that a list shows after the write, by the row before it; for a new row, by list. */
+  readonly rows: WeakMap<LiveRow | OpenList, LiveRow>;
   readonly has: Set<OpenList>;
   /** The lists that received the write's event. Each list is added to `has` at its next token. */
   readonly echoes: Set<OpenList>;
@@ -49,7 +51,8 @@ export class Overlays implements ShownOverlays {
   add(overlay: Overlay): void {
     this.#writes.delete(overlay.id);
     this.#writes.set(overlay.id, {
-      ...{ overlay, has: new Set(), echoes: new Set(), askedBefore: Infinity, tag: undefined },
+      ...{ overlay, rows: new WeakMap(), has: new Set(), echoes: new Set() },
+      ...{ askedBefore: Infinity, tag: undefined },
       confirm() {},
     });
     for (const list of this.#lists.all) if (list.resource === overlay.resource) list.show();
@@ -100,26 +103,25 @@ export class Overlays implements ShownOverlays {
   }
 
   shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number } {
-    const { set, takesNew } = list;
+    const { set } = list;
     // The cast is safe: `liveList` declares that `accepts` takes rows of this list.
     const accepts = list.accepts as ((row: LiveRow) => boolean) | undefined;
-    const items = [...set.items];
     const changed = new Map<string, LiveRow | null>();
     let pending = 0;
     for (const write of this.#writes.values()) {
       if (!this.#holds(list, write)) continue;
-      const { id, kind, fields } = write.overlay;
+      const { kind } = write.overlay;
       const target = this.#targetOf(write.overlay);
       const before = (changed.has(target) ? changed : set.rows).get(target);
-      if (before ? kind === "create" : kind !== "create" || !takesNew) continue;
+      if (before ? kind === "create" : kind !== "create" || !takesNew(list)) continue;
       pending++;
-      const row = kind === "delete"
-        ? null
-        : { ...before ?? { _new: { id } }, ...fields, _pending: true };
-      changed.set(target, row);
-      replaceRow(items, set.compare, before, row && (accepts?.(row) ?? true) ? row : null);
+      changed.set(target, kind === "delete" ? null : shownRow(write, list, before));
     }
-    return { items: pending > 0 ? items : set.items, pending };
+    if (pending === 0) return { items: set.items, pending };
+    const old = new Set([...changed.keys()].map((target) => set.rows.get(target)));
+    const rows = [...changed.values()].filter((row) => row !== null)
+      .filter((row) => accepts?.(row) ?? true);
+    return { items: changedList(set.items, old, rows, set.compare), pending };
   }
 
   receive(list: OpenList, message: LiveMessage): void {
@@ -169,7 +171,7 @@ export class Overlays implements ShownOverlays {
   #shows({ overlay }: ShownWrite, list: OpenList): boolean {
     const creation = this.#writes.get(overlay.of ?? overlay.id);
     if (list.set.rows.has(this.#targetOf(overlay))) return overlay.kind !== "create";
-    return list.takesNew && creation?.overlay.kind === "create" && !creation.has.has(list);
+    return takesNew(list) && creation?.overlay.kind === "create" && !creation.has.has(list);
   }
 
   /** Returns true if the list's own rows contain the effect of an acknowledged write. */
@@ -181,6 +183,23 @@ export class Overlays implements ShownOverlays {
       (tag !== undefined && plainTag(row?._etag) === plainTag(tag))
     );
   }
+}
+
+/** Returns the row after a write: the object that the list has shown before, if it is the same. */
+function shownRow(
+  { overlay: { id, fields }, rows }: ShownWrite,
+  list: OpenList,
+  before: LiveRow | null | undefined,
+): LiveRow {
+  const known = rows.get(before ?? list);
+  const row = known ?? { ...before ?? { _new: { id } }, ...fields, _pending: true };
+  rows.set(before ?? list, row);
+  return row;
+}
+
+/** Returns true if the list shows unconfirmed new rows. */
+function takesNew({ filter, accepts }: OpenList): boolean {
+  return !filter || !!accepts;
 }
 
 /** Marks the target of a new row. No row id has a string form that begins with this character. */

@@ -3,12 +3,12 @@ import { Window } from "happy-dom";
 import { act, createElement, StrictMode } from "react";
 import { renderToString } from "react-dom/server";
 import { useLive } from "../../../src/client/bindings/react.ts";
-import { createStore } from "../../../src/client/live/store.ts";
+import { valueStore } from "../support/value_store.ts";
 
 /** A store of a text, and whether something listens to it. */
 function watchedStore(value: string) {
   const state = { isOpen: false };
-  const [store, set] = createStore(value, () => {
+  const [store, set] = valueStore(value, () => {
     state.isOpen = true;
     return () => void (state.isOpen = false);
   });

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { bundledPage } from "../support/bundled_page.ts";
 import { useLive } from "../../../src/client/bindings/solid.ts";
-import { createStore } from "../../../src/client/live/store.ts";
 import { eventually, type PostsPage, withPostsPage } from "../support/posts_page.ts";
+import { valueStore } from "../support/value_store.ts";
 
 /** Outside of a browser the package of Solid has no reactivity, so that a bundle for one is made. */
 const program = `
@@ -44,25 +44,25 @@ const { follow, followQuery }: Program = await import(
   `data:text/javascript,${encodeURIComponent(script)}`
 );
 
-Deno.test("a signal of Solid follows a store until its owner is disposed of", () => {
+Deno.test("a signal of Solid follows a store until its owner is disposed of", async () => {
   let isOpen = false;
-  const [store, set] = createStore("first", () => {
+  const [store, set] = valueStore("first", () => {
     isOpen = true;
     return () => void (isOpen = false);
   });
   const shown: string[] = [];
   const dispose = follow(store, (value) => shown.push(value));
   assertEquals(isOpen, true);
-  set("second");
+  await set("second");
   dispose();
   assertEquals(isOpen, false);
-  set("third");
+  await set("third");
   assertEquals(shown, ["first", "second"]);
 });
 
 Deno.test("Solid has what a store has in a server, and does not listen there", () => {
   let opened = 0;
-  const [store] = createStore("first", () => {
+  const [store] = valueStore("first", () => {
     opened++;
     return () => {};
   });

@@ -2,13 +2,13 @@ import { assertEquals } from "@std/assert";
 import { computed, effect, signal } from "@preact/signals-core";
 import { derived, get, writable } from "svelte/store";
 import { liveList, type LiveListState, rsql } from "../../../exports/client.ts";
-import { createStore } from "../../../src/client/live/store.ts";
 import type { Post } from "../outbox/outbox_support.ts";
 import { eventually, withPostsPage } from "../support/posts_page.ts";
+import { valueStore } from "../support/value_store.ts";
 
-Deno.test("a store of the client is a store of Svelte", () => {
+Deno.test("a store of the client is a store of Svelte", async () => {
   let isOpen = false;
-  const [store, set] = createStore({ items: ["a"] }, () => {
+  const [store, set] = valueStore({ items: ["a"] }, () => {
     isOpen = true;
     return () => void (isOpen = false);
   });
@@ -17,21 +17,21 @@ Deno.test("a store of the client is a store of Svelte", () => {
   const count = derived(store, ({ items }) => items.length);
   const shown: number[] = [];
   const end = count.subscribe((value) => shown.push(value));
-  set({ items: ["a", "b"] });
+  await set({ items: ["a", "b"] });
   end();
   assertEquals([shown, isOpen], [[1, 2], false]);
 });
 
-Deno.test("a signal of Preact follows a store, as the document says", () => {
-  const [list, set] = createStore({ items: ["a"] }, () => () => {});
+Deno.test("a signal of Preact follows a store, as the document says", async () => {
+  const [list, set] = valueStore({ items: ["a"] }, () => () => {});
   const state = signal(list.get());
   const end = list.subscribe((value) => void (state.value = value));
   const count = computed(() => state.value.items.length);
   const shown: number[] = [];
   effect(() => void shown.push(count.value));
-  set({ items: ["a", "b"] });
+  await set({ items: ["a", "b"] });
   end();
-  set({ items: [] });
+  await set({ items: [] });
   assertEquals(shown, [1, 2]);
 });
 

@@ -3,12 +3,12 @@ import { createSSRApp, effectScope, h, nextTick, shallowRef, watchEffect } from 
 import { renderToString } from "vue/server-renderer";
 import { liveAggregate, rsql } from "../../../exports/client.ts";
 import { useLive, useLiveList } from "../../../src/client/bindings/vue.ts";
-import { createStore } from "../../../src/client/live/store.ts";
 import { eventually, withPostsPage } from "../support/posts_page.ts";
+import { valueStore } from "../support/value_store.ts";
 
 Deno.test("a ref of Vue follows a store until its scope ends", async () => {
   let isOpen = false;
-  const [store, set] = createStore("first", () => {
+  const [store, set] = valueStore("first", () => {
     isOpen = true;
     return () => void (isOpen = false);
   });
@@ -20,18 +20,18 @@ Deno.test("a ref of Vue follows a store until its scope ends", async () => {
   });
   await nextTick();
   assertEquals(isOpen, true);
-  set("second");
+  await set("second");
   await nextTick();
   scope.stop();
   assertEquals(isOpen, false);
-  set("third");
+  await set("third");
   await nextTick();
   assertEquals(shown, ["first", "second"]);
 });
 
 Deno.test("Vue renders what a store has in a server, and does not listen there", async () => {
   let opened = 0;
-  const [store] = createStore("first", () => {
+  const [store] = valueStore("first", () => {
     opened++;
     return () => {};
   });
