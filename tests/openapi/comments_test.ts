@@ -89,9 +89,9 @@ testOnPostgres("a changed comment is a change of the schema", async (url) => {
       tables: (await db.introspect()).tables,
     };
     const changes = {
-      "COMMENT ON TABLE films IS 'Other'": ["films (comment changed)"],
-      "COMMENT ON COLUMN films.title IS 'Other'": ["films (title changed)"],
-      "COMMENT ON COLUMN cheap.title IS NULL": ["cheap (title changed)"],
+      "COMMENT ON TABLE films IS 'Other'": ["films"],
+      "COMMENT ON COLUMN films.title IS 'Other'": ["films"],
+      "COMMENT ON COLUMN cheap.title IS NULL": ["cheap"],
     };
     for (const [text, changed] of Object.entries(changes)) {
       await db.driver.query({ text, values: [] });
