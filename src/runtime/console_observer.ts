@@ -87,7 +87,6 @@ const infos = {
 } satisfies Partial<Sentences>;
 
 const warnings = {
-  deprecated: (one) => one.message,
   response_header_encoded: (one) =>
     `the response header "${one.name}" was encoded: its value may not be sent as it is`,
   value_does_not_fit: (one) => `a stored value of ${one.table}.${one.column} does not fit its kind`,

@@ -58,7 +58,6 @@ export type Observation =
 /** The kinds of observations, and the members of each kind. */
 export type ObservationFacts = AccountFacts & {
   notice: { message: string };
-  deprecated: { message: string };
   worker_refused: { error: Error };
   worker_started: { worker: number; pid: number };
   /** `reason` is the exit code of the worker, or the signal that ended it. */

@@ -223,7 +223,6 @@ searchCase(
       ]);
       assertEquals((await find(service, "q=needle")).ids, [2, 1]);
       assertEquals((await find(service, "q=ada")).ids, []);
-      assertEquals(service.observations.filter(({ kind }) => kind === "deprecated"), []);
     }, { search: { fields: { title: { weight: 10 }, ownerId: { searchable: false } } } }),
 );
 

@@ -14,7 +14,6 @@ import type {
   FieldListsOfUser,
   FieldPolicy,
 } from "../model/resource.ts";
-import type { Observer } from "../../runtime/runtime.ts";
 import { columnInfoOf, tableInfoOf } from "../../schema/table_like.ts";
 
 export interface ResolvedFields {
@@ -159,9 +158,8 @@ export type ColumnResolver = (
   option: string,
 ) => ColumnInfo;
 
-/** Creates the resolver for a table's columns. Reports one reference by name, as deprecated. */
-export function createColumnResolver(table: TableInfo, observe: Observer): ColumnResolver {
-  let warned = false;
+/** Creates the resolver for a table's columns. */
+export function createColumnResolver(table: TableInfo): ColumnResolver {
   return (reference, option) => {
     const subject = `Cannot serve "${table.label}": ${option} names`;
     const isName = typeof reference === "string";
@@ -172,13 +170,6 @@ export function createColumnResolver(table: TableInfo, observe: Observer): Colum
       throw new Error(`${subject} "${name}" of another table, "${tableInfoOf(reference).name}"`);
     }
     if (column === undefined) throw new Error(`${subject} no column "${name}" of it`);
-    if (isName && table.declared && !warned) {
-      warned = true;
-      observe({
-        kind: "deprecated",
-        message: `"${table.label}" refers to columns by name in ${option}: use the column object`,
-      });
-    }
     return column;
   };
 }

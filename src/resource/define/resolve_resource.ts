@@ -69,7 +69,7 @@ export function resolveResource(definition: CheckedDefinition, context: Resource
   const { shared, guard, searchIndexes } = context;
   const { runtime, isIndexed, filters } = shared;
   const table = requireTableInfo(definition.table);
-  const find = createColumnResolver(table, runtime.observe);
+  const find = createColumnResolver(table);
   const operators = createOperatorRegistry(options.customOperators);
   const relations: Relations = context.relations.get(definition) ?? new Map();
   const relationsOf = relationsFrom(table, relations, shared.served);

@@ -61,13 +61,7 @@ function resolveFields(
   }
   const weights = new Map(texts.map((column) => [column, 1]));
   for (const [name, { weight, searchable }] of Object.entries(given)) {
-    // The object's keys are property names, which `find` would report as deprecated references.
-    const column = table.byName.get(name);
-    if (column === undefined) {
-      throw new Error(
-        `Cannot serve "${table.label}": search.fields names no column "${name}" of it`,
-      );
-    }
+    const column = find(name, "search.fields");
     if (searchable) requireSearchable(column, table, readable);
     if (searchable) weights.set(column, weight);
     else weights.delete(column);

@@ -9,7 +9,7 @@ import type { Hooks, RowId } from "./hooks.ts";
 import type { Procedure } from "./procedure.ts";
 import type { Database } from "../../db/database.ts";
 
-/** A reference to a column in options: the column object, or (deprecated) its property name. */
+/** A reference to a column in options: the column object, or its property name. */
 export type ColumnReferenceOf<S, Of = AnyTable> =
   | ColumnLike<unknown, Of>
   | (keyof NoInfer<S> & string);
