@@ -110,6 +110,7 @@ export type {
   RequestOptions,
   RowOptions,
 } from "../src/api/read_options.ts";
+export { type ExportOptions, exportUrl } from "../src/client/request/export_url.ts";
 export { liveAggregate, type LiveAggregateState } from "../src/client/live/list_source.ts";
 export {
   type LiveList,

@@ -13,7 +13,12 @@ import type { CaptchaChallenges } from "./captcha/captcha_challenges.ts";
 import { addressGroup } from "./client_address.ts";
 import { ChargedProblem } from "./charged_problem.ts";
 import { RequestProofOfWork, type RequestProofOfWorkOptions } from "./pow/proof_of_work.ts";
-import type { GuardedRequest, OperationProtection, PowGate } from "./operation_protection.ts";
+import {
+  type GuardedRequest,
+  type OperationProtection,
+  type PowGate,
+  UnchallengedRequest,
+} from "./operation_protection.ts";
 
 export interface AdmissionOptions extends RequestProofOfWorkOptions {
   /** The CAPTCHA challenges; null if no provider is configured. */
@@ -55,7 +60,7 @@ export class Admission implements IdempotentAdmission, Debit {
     // The first letter distinguishes an address from a user id that looks like an address.
     this.#caller = user === null ? `a${addressGroup(guarded.address())}` : `u${user.id}`;
     this.#facts = {
-      isStream: protection.isStream,
+      isUnchallenged: protection.isStream || guarded.request instanceof UnchallengedRequest,
       isRateLimited: false,
       budget: "none",
       powIsOn: options.abuse.powIsOn,
@@ -246,8 +251,8 @@ function offersSolution(headers: Headers, { captcha }: ResolvedAbuseProtection):
 }
 
 export interface AdmissionInput {
-  /** True for a live stream: once it has started, the client cannot solve a challenge. */
-  readonly isStream: boolean;
+  /** True for a live stream or a download by a link, whose clients cannot solve a challenge. */
+  readonly isUnchallenged: boolean;
   /** True if the caller has used up the resource's `rateLimit`. */
   readonly isRateLimited: boolean;
   /** `enough` if the budget covers the cost, `short` if not, `none` if there is no cost. */
@@ -303,17 +308,16 @@ type ChallengeKind = "none" | "pow" | "captcha";
 
 /** Returns the challenge that can replace missing tokens, or `none`. */
 function substituteFor(
-  { isStream, overflowsToCaptcha, captchaIsOn, powIsOn }: AdmissionInput,
+  { isUnchallenged, overflowsToCaptcha, captchaIsOn, powIsOn }: AdmissionInput,
 ): ChallengeKind {
-  if (isStream) return "none";
+  if (isUnchallenged) return "none";
   if (overflowsToCaptcha && captchaIsOn) return "captcha";
   return powIsOn ? "pow" : "none";
 }
 
-function gateOf({ isStream, hasCaptchaGate, hasPowGate }: AdmissionInput): ChallengeKind {
-  if (isStream) return "none";
-  if (hasCaptchaGate) return "captcha";
-  return hasPowGate ? "pow" : "none";
+function gateOf({ isUnchallenged, hasCaptchaGate, hasPowGate }: AdmissionInput): ChallengeKind {
+  if (isUnchallenged) return "none";
+  return hasCaptchaGate ? "captcha" : hasPowGate ? "pow" : "none";
 }
 
 function challenge(

@@ -195,6 +195,9 @@ export function resolveAccountProtection(
   };
 }
 
+/** A request whose client cannot solve a challenge, such as the download of a link. */
+export class UnchallengedRequest extends Request {}
+
 export interface GuardedRequest {
   readonly request: Request;
   /** The raw path, and the raw query without the question mark. */

@@ -2,7 +2,12 @@ import { type Context, Hono } from "@hono/hono";
 import type { H, RouterRoute } from "@hono/hono/types";
 import { getPath } from "@hono/hono/utils/url";
 import type { Credentials, Router } from "../auth/authenticator.ts";
-import { type LinkDependencies, linkToken, openLink } from "../resource/http/download_link.ts";
+import {
+  hideLink,
+  type LinkDependencies,
+  linkToken,
+  openLink,
+} from "../resource/http/download_link.ts";
 import { type BodyLimits, readBody } from "../resource/http/request_body.ts";
 import {
   createHostCheck,
@@ -14,7 +19,7 @@ import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import { routePath } from "../resource/routes/routes.ts";
 import { withRouteDescription } from "../protocol/route_description.ts";
 import { callerIdentity, type ReceivedRequest } from "../resource/routes/routed_request.ts";
-import { catching, type MaybePromise } from "../runtime/maybe_promise.ts";
+import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import { type Authentication, type CountRefusal, mountAuthRoutes } from "./authentication.ts";
 import {
   DirectCaller,
@@ -86,10 +91,11 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
     // Middlewares use the host and the path, so an invalid host is refused before they run.
     if (!hasPlainHost(request)) return fail(invalidHost(), request, mountedAt);
     if (!request.url.includes(linkToken)) return respond(request, info);
-    return catching(
+    const responding = catching(
       () => respond(openLink(request, given.links), info),
       (error) => fail(error, request, mountedAt),
     );
+    return chain(responding, hideLink);
   }
 
   function respond(request: Request, info: unknown): MaybePromise<Response> {

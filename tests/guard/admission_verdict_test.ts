@@ -8,7 +8,7 @@ import {
 /** Every combination of the facts. */
 function allFacts(): readonly AdmissionInput[] {
   const flags = [
-    "isStream",
+    "isUnchallenged",
     "isRateLimited",
     "powIsOn",
     "captchaIsOn",
@@ -64,10 +64,14 @@ const rules: readonly Rule[] = [
   ],
   [
     "a stream is refused by the budget and never challenged",
-    (facts) => facts.isStream && isShort(facts),
+    (facts) => facts.isUnchallenged && isShort(facts),
     refusedBy("budget"),
   ],
-  ["a stream takes no in-band proof of work or CAPTCHA", (facts) => facts.isStream, paysInFull],
+  [
+    "a stream takes no in-band proof of work or CAPTCHA",
+    (facts) => facts.isUnchallenged,
+    paysInFull,
+  ],
   [
     "a short budget is 429 with PoW disabled and CAPTCHA not the overflow valve",
     (facts) => isShort(facts) && !facts.powIsOn && !facts.overflowsToCaptcha,

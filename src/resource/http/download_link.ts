@@ -1,3 +1,4 @@
+import { UnchallengedRequest } from "../../guard/operation_protection.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
@@ -23,7 +24,8 @@ export interface LinkDependencies {
  */
 export function createLink({ url, headers }: Request, { sealer, clock }: LinkDependencies) {
   const { path, query } = parseRequestTarget(url);
-  const kept = query.split("&").filter((part) => part !== "link=true").join("&");
+  // The name can contain percent sequences. If a link returned a link, its user could renew it.
+  const kept = query.split("&").filter((part) => !new URLSearchParams(part).has("link")).join("&");
   const credentials = credentialHeaders.map((name) => [name, headers.get(name)]);
   const expiresAt = clock.now() + lifetimeMs;
   const token = sealer.seal(JSON.stringify({ expiresAt, credentials }), contextOf(path, kept));
@@ -54,7 +56,15 @@ export function openLink(request: Request, { sealer, clock }: LinkDependencies):
   if (given.length > 0) headers.delete("cookie");
   for (const [name, value] of given) headers.set(name, value ?? "");
   const url = request.url.replace(`${linkToken}${token}`, "");
-  return new Request(url, { method: request.method, headers, signal: request.signal });
+  return new UnchallengedRequest(url, { method: request.method, headers, signal: request.signal });
+}
+
+/** Keeps the response to a link out of caches, and the link out of the header `Referer`. */
+export function hideLink({ body, status, headers: given }: Response): Response {
+  const headers = new Headers(given);
+  headers.set("cache-control", "no-store");
+  headers.set("referrer-policy", "no-referrer");
+  return new Response(body, { status, headers });
 }
 
 function contextOf(path: string, query: string): string {

@@ -118,7 +118,8 @@ export function listOrExport(listing: Endpoint, exports: ReadonlyMap<string, End
       return chain(exporting.run(asked, user, resource), async ({ body }) => {
         if (body instanceof ReadableStream) await body.cancel();
         const { sealer, runtime: { clock } } = resource;
-        return jsonReply(200, createLink(raw, { sealer, clock }), noStore).writeAll();
+        const link = jsonReply(200, createLink(raw, { sealer, clock }), noStore);
+        return await writeReply(link, request, resource);
       });
     },
   };

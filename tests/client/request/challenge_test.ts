@@ -2,6 +2,8 @@ import { assertEquals, assertRejects } from "@std/assert";
 import {
   createClient,
   type CreateClientOptions,
+  exportUrl,
+  handle,
   type RequiredCaptcha,
   ServiceError,
 } from "../../../exports/client.ts";
@@ -36,7 +38,7 @@ interface Api {
 
 type Config =
   & Pick<AppConfig, "abuseProtection">
-  & Pick<ResourceOptions<typeof notes.$inferSelect>, "captcha" | "pow" | "etag">;
+  & Pick<ResourceOptions<typeof notes.$inferSelect>, "captcha" | "capabilities" | "pow" | "etag">;
 
 async function withGuard(
   { abuseProtection, ...options }: Config,
@@ -61,7 +63,7 @@ async function withGuard(
     resources: [
       resource(notes, {
         id: notes.id,
-        auth: { create: () => all(), update: () => all() },
+        auth: { read: () => all(), create: () => all(), update: () => all() },
         ...options,
       }),
     ],
@@ -93,6 +95,21 @@ Deno.test("a challenge of proof of work is solved with the own solver", () =>
     const { value } = await api.notes.create({ title: "Täa" });
     assertEquals([value.title, statuses], ["Täa", [428, 201]]);
   }));
+
+Deno.test("a download link needs no challenge: its client has solved one for the link", () =>
+  withGuard(
+    { ...pow, pow: { operations: ["read"] }, capabilities: { enableExport: true } },
+    {},
+    async (api, statuses) => {
+      const url = await exportUrl(api.notes);
+      const { environment } = api.notes[handle].transport;
+      const response = await environment.fetch(new Request(url));
+      assertEquals([await response.text(), statuses], ["id,title\r\n", [428, 200, 200]]);
+      const other = await environment.fetch(new Request(url.replace("csv", "ndjson")));
+      await other.body?.cancel();
+      assertEquals(other.status, 401);
+    },
+  ));
 
 Deno.test("no more challenges are solved than the client allows, three unless it says", async () => {
   let solved = 0;

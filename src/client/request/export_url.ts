@@ -1,0 +1,47 @@
+import { handle } from "../../api/handle.ts";
+import type { ListOptions } from "../../api/read_options.ts";
+import type { ResourceClient } from "../../api/resource_client.ts";
+import type { ApiResource, PathOf } from "../../api/rows.ts";
+import { queryString } from "./query_string.ts";
+
+/** The rows of an export, and the format of its file. */
+export interface ExportOptions<R extends ApiResource = ApiResource> extends
+  Pick<
+    ListOptions<R, PathOf<R>>,
+    "filter" | "orderBy" | "select" | "limit" | "withDeleted" | "signal" | "timeoutMs"
+  > {
+  /** The format of the file. Default: `csv`. */
+  readonly format?: "csv" | "ndjson" | undefined;
+  /** The separator of a CSV. Default: a comma. */
+  readonly delimiter?: "," | ";" | "|" | ":" | "tab" | undefined;
+  /** True for a CSV that a spreadsheet opens: with a byte order mark, and without formulas. */
+  readonly bom?: boolean | undefined;
+}
+
+/**
+ * Returns a URL that downloads an export with the rights of the client's token, without a header.
+ * The URL is valid for one minute.
+ *
+ * @example
+ * ```ts ignore
+ * button.onclick = async () => {
+ *   location.href = await exportUrl(api.notes, { filter: "status==open", bom: true });
+ * };
+ * ```
+ */
+export async function exportUrl<R extends ApiResource>(
+  resource: ResourceClient<R>,
+  { signal, timeoutMs, format = "csv", ...query }: ExportOptions<R> = {},
+): Promise<string> {
+  const { transport, path } = resource[handle];
+  const response = await transport.send({
+    method: "GET",
+    path: path + queryString({ format, ...query, link: true }),
+    signal,
+    timeoutMs,
+  });
+  const { link }: { readonly link?: string } = await response.json();
+  // Without the capability, the service ignores the parameters and returns a page of the list.
+  if (!link) throw new TypeError(`Cannot export ${path}: the resource has no enableExport`);
+  return transport.baseUrl + path + link;
+}
