@@ -37,6 +37,12 @@ export const clientEntries: readonly ClientEntry[] = [
     limit: 12_500,
   },
   {
+    name: "accounts, beside requests",
+    program: `export { createClient, rsql, createAuth } from "./exports/client.ts";`,
+    beside: core,
+    limit: 740,
+  },
+  {
     name: "collections of TanStack DB, beside live lists",
     program: `${live} export * from "./src/client/bindings/tanstack_db.ts";`,
     beside: live,

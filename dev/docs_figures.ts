@@ -35,6 +35,7 @@ const sources: Readonly<Record<string, Source>> = {
   "client-core": sizeOf("core"),
   "client-lists": sizeOf("with live lists"),
   "client-outbox": sizeOf("with live lists, shared tabs and the outbox"),
+  "client-accounts": sizeOf("accounts, beside requests"),
   "client-collections": sizeOf("collections of TanStack DB, beside live lists"),
   "client-react": sizeOf("the binding to React, beside live lists"),
   "client-solver": sizeOf("solver of proofs of work, loaded when it is needed"),

@@ -67,6 +67,7 @@ const page = `<!doctype html>
 <script type="module" src="/page.js"></script>
 <h1>Notes</h1>
 <p role="status"></p>
+<p><output></output></p>
 <form id="account">
   <input name="email" type="email" aria-label="E-mail" autocomplete="username" required>
   <input name="password" type="password" aria-label="Password" autocomplete="current-password"
@@ -80,96 +81,61 @@ const page = `<!doctype html>
 <ul></ul>`;
 
 const script = `
+import { createAuth, createClient, liveList } from "/__service/client.js";
 const [account, note] = [document.querySelector("#account"), document.querySelector("#note")];
-const [list, status] = [document.querySelector("ul"), document.querySelector("[role=status]")];
-const shown = new Map();
-let stream = null;
+const [list, output] = [document.querySelector("ul"), document.querySelector("output")];
+const api = createClient({ baseUrl: "" });
+const auth = createAuth(api);
 
-async function post(path, body, headers = {}) {
-  const json = { "content-type": "application/json" };
-  const init = { method: "POST", headers: { ...json, ...headers }, body: JSON.stringify(body) };
-  const response = await fetch(path, init);
-  if (response.headers.get("service-challenge-type") !== "pow") return response;
-  status.textContent = "Working…";
-  const token = response.headers.get("service-pow-challenge");
-  const nonce = await solveInWorker({
-    token,
-    difficulty: Number(response.headers.get("service-pow-difficulty")),
-  });
-  // The same request, byte for byte: the challenge serves no other.
-  return await post(path, body, { "service-pow-challenge": token, "service-pow-nonce": nonce });
-}
-
-function solveInWorker(challenge) {
-  const worker = new Worker("/solver.js", { type: "module" });
-  return new Promise((resolve, reject) => {
-    worker.onmessage = ({ data }) => resolve(data);
-    worker.onerror = reject;
-    worker.postMessage(challenge);
-  }).finally(() => worker.terminate());
-}
-
-function show({ id, title }) {
-  if (!shown.has(id)) shown.set(id, list.appendChild(document.createElement("li")));
-  shown.get(id).textContent = title;
-}
-
-function clear() {
+let close = () => {};
+auth.subscribe(({ user, status }) => {
+  close();
   list.replaceChildren();
-  shown.clear();
-}
-
-function enter(user) {
   [account.hidden, note.hidden] = [user !== null, user === null];
-  status.textContent = user === null ? "Signed out" : "Signed in as " + user.email;
-  stream?.close();
-  clear();
+  const shown = { unknown: "", "signed-out": "Signed out", "signed-in": "Signed in as " };
+  document.querySelector("[role=status]").textContent = shown[status] + (user?.email ?? "");
   if (user === null) return;
-  stream = new EventSource("/api/notes/subscribe");
-  const on = (type, work) => stream.addEventListener(type, (event) => work(JSON.parse(event.data)));
-  on("existing", ({ items }) => items.forEach(show));
-  on("added", ({ item }) => show(item));
-  on("removed", ({ id }) => {
-    shown.get(id)?.remove();
-    shown.delete(id);
+  close = liveList(api.notes).subscribe(({ items, status }) => {
+    list.replaceChildren(...items.map(({ title }) => {
+      const item = document.createElement("li");
+      item.textContent = title;
+      return item;
+    }));
+    // The session has ended, for example on another device.
+    if (status === "needs-auth") auth.refresh();
   });
-  // The session has ended, in this window or in another.
-  on("invalidate", ({ reason }) => reason === "auth_expired" ? enter(null) : clear());
+});
+
+/** Waits for a request, and shows the message, or why the service has refused the request. */
+async function show(message, request) {
+  output.textContent = "Working…";
+  output.textContent = await request
+    .then(() => message, ({ problem, message }) => problem?.detail ?? message);
 }
 
-account.addEventListener("submit", async (event) => {
+account.addEventListener("submit", (event) => {
   event.preventDefault();
   const body = Object.fromEntries(new FormData(account));
-  const action = event.submitter.value;
-  const response = await post("/api/auth/" + action, body);
-  const answer = await response.json();
-  if (!response.ok) status.textContent = answer.detail;
-  else if (action === "login") enter(answer.user);
-  else status.textContent = "Follow the link in your mail";
+  if (event.submitter.value === "login") show("", auth.logIn(body));
+  else show("Follow the link in your mail", auth.signUp(body));
 });
 
 note.addEventListener("submit", async (event) => {
   event.preventDefault();
-  const response = await post("/api/notes", Object.fromEntries(new FormData(note)));
-  if (response.ok) note.reset();
+  await show("", api.notes.create(Object.fromEntries(new FormData(note))));
+  note.reset();
 });
 
-document.querySelector("#logout").addEventListener("click", async () => {
-  await fetch("/api/auth/logout", { method: "POST" });
-  enter(null);
-});
+document.querySelector("#logout").addEventListener("click", () => show("", auth.logOut()));
 
-const [, token] = location.hash.match(/^#token=(.+)/) ?? [];
-if (token !== undefined) {
+const token = new URLSearchParams(location.hash.slice(1)).get("token");
+if (token !== null) {
   history.replaceState(null, "", "/");
-  const { ok } = await post("/api/auth/verify", { token });
-  status.textContent = ok ? "Your account is ready: log in" : "This link is of no use any more";
-} else enter((await (await fetch("/api/auth/me")).json()).user);
+  show("Your account is ready: log in", auth.verify({ token }));
+}
 `;
 
 app.hono.get("/page.js", (c) => c.body(script, 200, { "content-type": "text/javascript" }));
-const solver = await bundledSolver();
-app.hono.get("/solver.js", (c) => c.body(solver, 200, { "content-type": "text/javascript" }));
 for (const path of ["/", "/verify"]) {
   app.hono.get(path, (c) => {
     const policy =
@@ -177,21 +143,6 @@ for (const path of ["/", "/verify"]) {
     c.header("content-security-policy", policy);
     return c.html(page);
   });
-}
-
-/** The solver as a worker of the page. A real site bundles it when it is built. */
-async function bundledSolver(): Promise<string> {
-  const entry = await Deno.makeTempFile({ suffix: ".ts" });
-  await Deno.writeTextFile(
-    entry,
-    `import { solve } from "${import.meta.resolve("@svc/resource-api/proof-of-work")}";
-self.onmessage = async ({ data }) => self.postMessage(await solve(data));`,
-  );
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["bundle", "--platform", "browser", "--no-check", entry],
-  }).output();
-  await Deno.remove(entry);
-  return new TextDecoder().decode(stdout);
 }
 
 export default { fetch: app.fetch };

@@ -131,6 +131,14 @@ export type {
 export { prefetch } from "../src/client/live/list_source.ts";
 export { reconnect } from "../src/client/live/reconnect.ts";
 export type { Store } from "../src/client/live/store.ts";
+export {
+  type Auth,
+  type AuthState,
+  type AuthUser,
+  createAuth,
+  type CreateAuthOptions,
+  type Login,
+} from "../src/client/auth/create_auth.ts";
 export { shareTabs, type ShareTabsOptions } from "../src/client/tabs/share_tabs.ts";
 export type { AggregateOptions, GroupOf, Groups } from "../src/api/aggregates.ts";
 export type { SearchInput, SearchResult } from "../src/api/search.ts";

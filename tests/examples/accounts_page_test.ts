@@ -31,8 +31,8 @@ testUnless(
     try {
       const context = await chrome.newContext();
       const page = await context.newPage();
-      const [workers, errors]: [string[], string[]] = [[], []];
-      page.on("worker", (worker) => workers.push(worker.url()));
+      const [requests, errors]: [string[], string[]] = [[], []];
+      page.on("request", (request) => requests.push(request.url()));
       page.on("pageerror", (error) => errors.push(error.message));
       page.on("console", (message) => {
         if (message.text().includes("Content Security Policy")) errors.push(message.text());
@@ -44,7 +44,8 @@ testUnless(
       await statusOf(page, "Signed out");
       await fill(page, "Sign up");
       await statusOf(page, "Follow the link in your mail");
-      assert(workers.includes(`${origin}/solver.js`), workers.join());
+      const solver = `${origin}/__service/client/find_nonce.js`;
+      assert(requests.includes(solver), requests.join());
       await fill(page, "Log in");
       await statusOf(page, "wrong e-mail address or password");
       const [link] = await running.printed(/verify#token=[\w-]+/);

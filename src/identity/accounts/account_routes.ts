@@ -3,14 +3,12 @@ import type { User } from "../../auth/authorize.ts";
 import type { Admission } from "../../guard/admission.ts";
 import { addressGroup, clientAddress } from "../../guard/client_address.ts";
 import type { Guard } from "../../guard/guard.ts";
-import type {
-  AccountProtectionOptions,
-  GuardedRequest,
-  OperationProtection,
-} from "../../guard/operation_protection.ts";
+import type { GuardedRequest, OperationProtection } from "../../guard/operation_protection.ts";
 import { Problem } from "../../problem/problem.ts";
 import { withRouteDescription } from "../../protocol/route_description.ts";
 import { jsonContentType } from "../../protocol/reply.ts";
+import { safeNumbersType } from "../../resource/http/json_reply.ts";
+import { asksForSafeNumbers } from "../../schema/safe_numbers.ts";
 import { parseBody, requireJson } from "../../resource/http/request_body.ts";
 import { methodProblem } from "../../resource/routes/route_table.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
@@ -23,13 +21,13 @@ import {
   accountRouteDescriptions,
   describeAccountRoute,
 } from "../account_route_descriptions.ts";
+import type { AccountProtections } from "./account_protections.ts";
 import type { AccountService } from "./account_service.ts";
 import { logIn, readLogin } from "./log_in.ts";
 import { readPasswordReset, requestPasswordReset, resetPassword } from "./reset_password.ts";
 import { readSignup, readVerifyEmail, signUp, verifyEmail } from "./sign_up.ts";
 import { setSignupCookie } from "../signups/signup_cookie.ts";
 import { changePassword, logOut, logOutEverywhere, readPasswordChange } from "./use_session.ts";
-import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 
 export interface AccountRoutesOptions {
   readonly service: AccountService;
@@ -74,8 +72,9 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
     "/me",
     withRouteDescription(me, (context: Context<RouteEnv>) => {
       const user = context.get("user") ?? null;
-      const headers = { "cache-control": "no-store", "vary": "Cookie, Authorization, X-API-Key" };
-      return context.json({ user: user === null ? null : userForResponse(user) }, 200, headers);
+      const headers = new Headers({ "cache-control": "no-store", "vary": variesByUser });
+      const body = { user: user === null ? null : userForResponse(user) };
+      return jsonResponse({ status: 200, body }, context.req.raw, headers);
     }),
   );
   add({
@@ -202,6 +201,7 @@ async function answer<Input>(
 }
 
 const empty = new Uint8Array();
+const variesByUser = "Accept, Cookie, Authorization, X-API-Key";
 
 /** Throws a 403 for a page of another origin: such a page could otherwise log users in or out. */
 function requireNoOtherPage(request: Request, trustedOrigins: ReadonlySet<string>): void {
@@ -268,7 +268,6 @@ function respond(
   more: Readonly<Record<string, string>> = {},
 ): Response {
   const headers = new Headers({ ...more, "cache-control": "no-store" });
-  if (body !== null) headers.set("content-type", jsonContentType);
   if (cookie === "clear") sessionCookie.clear(headers, request);
   else if (cookie !== undefined) {
     sessionCookie.set(headers, request, cookie.token, cookie.endsAt - clock.now());
@@ -277,42 +276,18 @@ function respond(
   if (signupCookie !== undefined && isFromOwnPage(request, trustedOrigins) === true) {
     setSignupCookie(headers, signupCookie, sessionCookie.isSecureFor(request));
   }
-  return new Response(body === null ? null : JSON.stringify(body), { status, headers });
+  return jsonResponse({ status, body }, request, headers);
 }
 
-export interface AccountProtections {
-  readonly login: OperationProtection;
-  /** The protection of a login that the risk check finds risky. Null without a risk check. */
-  readonly risky: OperationProtection | null;
-  readonly signup: OperationProtection | null;
-  readonly reset: OperationProtection | null;
-}
-
-/** Returns the limits and requirements of account routes. Throws for a wrong option. */
-export function resolveAccountProtections(
-  { login, signup, passwordReset }: ResolvedPasswordAuthOptions,
-  guard: Guard,
-): AccountProtections {
-  const protect = (name: string, options: Omit<AccountProtectionOptions, "path">) =>
-    guard.protectAccounts({ path: `passwordAuth.${name}`, ...options });
-  const { captcha, pow, cost: { failed: cost } } = login;
-  const ofLogin = captchaOf(captcha);
-  const byRisk = typeof captcha === "object" && captcha.required !== undefined;
-  return {
-    login: protect("login", { cost, pow, captcha: byRisk ? null : ofLogin }),
-    risky: byRisk ? protect("login", { cost, pow, captcha: ofLogin }) : null,
-    signup: signup === false
-      ? null
-      : protect("signup", { ...signup, captcha: captchaOf(signup.captcha) }),
-    reset: passwordReset === false
-      ? null
-      : protect("passwordReset", { ...passwordReset, captcha: captchaOf(passwordReset.captcha) }),
-  };
-}
-
-function captchaOf(
-  given: boolean | { readonly action?: string | undefined },
-): AccountProtectionOptions["captcha"] {
-  if (given === false) return null;
-  return { action: given === true ? undefined : given.action };
+/** Creates a response. The client library recognizes it by its type, which a 204 cannot have. */
+function jsonResponse(
+  { status, body }: AccountReply,
+  request: Request,
+  headers: Headers,
+): Response {
+  const isSafe = asksForSafeNumbers(request.headers.get("accept") ?? "");
+  if (body === null && !isSafe) return new Response(null, { status, headers });
+  headers.set("content-type", isSafe ? safeNumbersType["content-type"] : jsonContentType);
+  const sentStatus = body === null ? 200 : status;
+  return new Response(JSON.stringify(body ?? {}), { status: sentStatus, headers });
 }

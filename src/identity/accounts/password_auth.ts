@@ -4,7 +4,8 @@ import type { AuthenticatorDependencies } from "../authenticator_dependencies.ts
 import { SessionCookie } from "../sessions/session_cookie.ts";
 import { beginSessionEpoch, createSessionAuth, Sessions } from "../sessions/sessions.ts";
 import type { Accounts } from "./account.ts";
-import { createAccountRoutes, resolveAccountProtections } from "./account_routes.ts";
+import { resolveAccountProtections } from "./account_protections.ts";
+import { createAccountRoutes } from "./account_routes.ts";
 import type { AccountService } from "./account_service.ts";
 import { BackgroundTasks } from "./background_tasks.ts";
 import { createLoginRisk, HourlyCounters, LoginLimiter } from "./login_limiter.ts";

@@ -102,7 +102,7 @@ function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers
  * The content type of replies with `numbers=safe`. Replies of proxies do not have it. The charset
  * comes first, because nginx decides by the beginning of the type whether to compress.
  */
-export const safeNumbersType: Readonly<Record<string, string>> = Object.freeze({
+export const safeNumbersType = Object.freeze({
   "content-type": `${jsonContentType};charset=utf-8;numbers=safe`,
 });
 
