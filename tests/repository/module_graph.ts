@@ -21,6 +21,7 @@ export const exportedFiles: readonly string[] = Object.values(
 export function sourceFiles(folder: string): string[] {
   const found: string[] = [];
   for (const entry of Deno.readDirSync(root + folder)) {
+    if (entry.name === "node_modules") continue;
     const path = `${folder}/${entry.name}`;
     if (entry.isDirectory) found.push(...sourceFiles(path));
     else if (path.endsWith(".ts")) found.push(path);
