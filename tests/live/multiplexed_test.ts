@@ -71,8 +71,15 @@ testOnDialects(
           primaryKey: ["id"],
           // Not the hidden ones.
           types: { id: "integer", ownerId: "text", title: "text", rank: "integer" },
+          defaults: { ownerId: null, rank: null },
         },
-        groups: { type: "subscription", key: "groups", primaryKey: null, types: null },
+        groups: {
+          type: "subscription",
+          key: "groups",
+          primaryKey: null,
+          types: null,
+          defaults: null,
+        },
       });
       await stream.close();
     }),

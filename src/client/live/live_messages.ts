@@ -13,6 +13,8 @@ export interface RowDescription {
   readonly primaryKey: readonly string[];
   /** The types of the readable fields. */
   readonly types: FieldTypes;
+  /** The members of a new row whose body sets none of them: constant defaults and NULL. */
+  readonly defaults?: LiveRow | undefined;
 }
 
 /** The type of each readable field. */

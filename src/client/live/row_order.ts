@@ -42,7 +42,7 @@ export function changedList(
   compare: CompareRows,
 ): readonly LiveRow[] {
   const rows = items.filter((row) => !removed.has(row));
-  if (added.length > 100 + rows.length / 16) return [...rows, ...added].sort(compare);
+  if (added.length > 500) return [...rows, ...added].sort(compare);
   for (const row of added) {
     let low = 0;
     let high = rows.length;

@@ -29,8 +29,8 @@ export class RowSet {
   /** Takes a message from the stream. Changed rows become visible at the next token. */
   take(message: LiveMessage): void {
     if (message.type === "opened") {
-      const { primaryKey, types, isResumed, asked } = message;
-      this.description = { primaryKey, types };
+      const { primaryKey, types, defaults, isResumed, asked } = message;
+      this.description = { primaryKey, types, defaults };
       this.compare = compareBy([...this.#orderBy, ...primaryKey], types);
       this.asked = asked;
       this.#begin(!isResumed);

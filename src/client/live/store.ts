@@ -49,13 +49,8 @@ export function createStore<T extends NonNullable<unknown>>(
     isScheduled = true;
     queueMicrotask(() => {
       isScheduled = false;
-      for (const call of listeners) {
-        try {
-          call();
-        } catch (error) {
-          throwLater(error);
-        }
-      }
+      // An error in one listener does not stop the others.
+      for (const call of listeners) queueMicrotask(() => listeners.has(call) && call());
     });
   }];
 }

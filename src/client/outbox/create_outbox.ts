@@ -35,7 +35,7 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
 /** Without `identity`, each job keeps the token of its user, so another user cannot send it. */
 function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const { environment, environment: { indexedDB, locks } } = transport;
-  const { identity, maxAgeMs = 82_800_000, onConflict, onDead } = options;
+  const { identity, maxAgeMs = 82_800_000, onConflict, onDead, computed } = options;
   const name = `outbox ${transport.baseUrl}${transport.basePath} ${identity}`;
   const isKept = identity && (options.storage ?? indexedDB);
   const storage = isKept ? options.storage : memoryStorage();
@@ -47,7 +47,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const channel = storage?.isShared === false ? null : environment.channel(name);
   const overlays = overlaysOf(transport);
   const jobs = new Map<string, Job>();
-  const known: TabJobs = { jobs, created: new Map(), sent: new Map(), overlays, onDead };
+  const known: TabJobs = { jobs, created: new Map(), sent: new Map(), overlays, onDead, computed };
   const tokens: JobTokens = new Map();
   const ending = new AbortController();
   const { signal } = ending;

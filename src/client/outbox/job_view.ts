@@ -1,5 +1,6 @@
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 import { createStore, type Store } from "../live/store.ts";
+import type { Overlay } from "../overlays/overlay.ts";
 import type { Overlays } from "../overlays/overlays.ts";
 import { ServiceError } from "../request/service_error.ts";
 import { isSameRequest, type Job, type JobRow, rowKey, rowTag } from "./job.ts";
@@ -28,6 +29,7 @@ export interface TabJobs {
   /** How sent requests have changed ETags, by idempotency key, until lists show the changes. */
   readonly sent: Map<string | null, RowEffect>;
   readonly overlays: JobOverlays;
+  readonly computed: Overlay["computed"];
   readonly onDead: ((job: Job, error: ServiceError) => void) | undefined;
 }
 
@@ -58,7 +60,7 @@ export interface JobView extends Store<OutboxState> {
 }
 
 export function createJobView(
-  { jobs, created, sent, overlays, onDead, environment, signal }: JobViewInput,
+  { jobs, created, sent, overlays, onDead, computed, environment, signal }: JobViewInput,
 ): JobView {
   const [store, change] = createStore(() => stateOf(jobs), () => () => {});
   const waiters = new Map<string, Omit<PromiseWithResolvers<JobRow | null>, "promise">>();
@@ -93,7 +95,7 @@ export function createJobView(
       }
     } else {
       jobs.set(id, job);
-      if (!isKnown) overlays.add(overlayOf(job));
+      if (!isKnown) overlays.add({ ...overlayOf(job), computed });
     }
   }
 
@@ -131,7 +133,7 @@ export function createJobView(
   };
 }
 
-function overlayOf(job: Job): Parameters<JobOverlays["add"]>[0] {
+function overlayOf(job: Job): Overlay {
   const { kind, resource, path, body } = job;
   return {
     ...job,

@@ -19,6 +19,11 @@ export interface OutboxOptions {
   readonly storage?: JobStorage | undefined;
   /** Resolves conflicts. Without this function, a write with a conflict is refused (dead). */
   readonly onConflict?: OnConflict | undefined;
+  /**
+   * Returns the values of computed fields for a row that live lists show before the service has
+   * confirmed a write to it. `resource` is the path of the resource, for example `/api/posts`.
+   */
+  readonly computed?: ((row: JobRow, resource: string) => JobRow | undefined) | undefined;
   /** Called in each tab when the service has refused a write. */
   readonly onDead?: ((job: Job, error: ServiceError) => void) | undefined;
   /**

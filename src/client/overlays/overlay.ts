@@ -13,4 +13,6 @@ export interface Overlay {
   readonly of?: string | null;
   /** The fields that the write sets. The other fields of the row are missing. */
   readonly fields: LiveRow;
+  /** Returns values of fields that only the service computes, for a row with the write's effect. */
+  readonly computed?: ((row: LiveRow, resource: string) => LiveRow | undefined) | undefined;
 }

@@ -14,8 +14,8 @@ import type { Transport } from "../../api/transport.ts";
 
 interface ShownWrite {
   readonly overlay: Overlay;
-  /** The row that a list shows after the write, by the row before it; for a new row, by list. */
-  readonly rows: WeakMap<LiveRow | OpenList, LiveRow>;
+  /** The row that a list shows after the write, by the row before it. */
+  readonly rows: WeakMap<object, LiveRow>;
   readonly has: Set<OpenList>;
   /** The lists that received the write's event. Each list is added to `has` at its next token. */
   readonly echoes: Set<OpenList>;
@@ -187,14 +187,18 @@ export class Overlays implements ShownOverlays {
 
 /** Returns the row after a write: the object that the list has shown before, if it is the same. */
 function shownRow(
-  { overlay: { id, fields }, rows }: ShownWrite,
+  { overlay: { id, resource, fields, computed }, rows }: ShownWrite,
   list: OpenList,
   before: LiveRow | null | undefined,
 ): LiveRow {
-  const known = rows.get(before ?? list);
-  const row = known ?? { ...before ?? { _new: { id } }, ...fields, _pending: true };
-  rows.set(before ?? list, row);
-  return row;
+  const key = before ?? list.set.description ?? list;
+  const known = rows.get(key);
+  if (known) return known;
+  const old = before ?? { ...list.set.description?.defaults, _new: { id } };
+  const row = { ...old, ...fields, _pending: true };
+  const complete = { ...row, ...computed?.(row, resource) };
+  rows.set(key, complete);
+  return complete;
 }
 
 /** Returns true if the list shows unconfirmed new rows. */

@@ -2,10 +2,12 @@ import type { ProblemBody } from "../../protocol/problem_codes.ts";
 import { commentText, eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { LiveStream, StreamPart, StreamSink } from "./live_stream.ts";
 
-/** The primary key and field types of a subscription's rows; null for aggregates. */
+/** A description of a subscription's rows; null for aggregates. */
 export interface SubscriptionRowDescription {
   readonly primaryKey: readonly string[] | null;
   readonly types: Readonly<Record<string, string | readonly string[]>> | null;
+  /** The members of a new row whose body sets none of them. */
+  readonly defaults: Readonly<Record<string, unknown>> | null;
 }
 
 export interface SubscriptionRefusal {

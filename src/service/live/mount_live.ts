@@ -22,6 +22,7 @@ import {
   maxSubscriptions,
   parseLiveSubscriptions,
 } from "../../resource/live/live_subscriptions.ts";
+import { newRowDefaults } from "../../resource/live/new_row_defaults.ts";
 import { streamHeaders } from "../../resource/live/live_hubs.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Observer, Runtime } from "../../runtime/runtime.ts";
@@ -134,7 +135,8 @@ const maxNames = 10 * maxSubscriptions;
 const events =
   "Events, each with JSON as data. `subscription` { type, key }: the blocks that follow, until the " +
   "next such event, are those of the stream of this key; the first one of a key also has " +
-  "primaryKey and types, the kinds of the readable fields, both null for aggregates. `refused` " +
+  "primaryKey, types, the kinds of the readable fields, and defaults, the values of a new row, all " +
+  "null for aggregates. `refused` " +
   "{ type, key, status, problem, retryAfter }: this subscription is not opened. `ended` " +
   "{ type, key }: it has ended as a stream of its own would have.";
 
@@ -196,7 +198,10 @@ function prepareSubscription(
   const { whole, table, prefix } = opener;
   const request = innerRequest(subscription, opener);
   const route = findRoute(request, table);
-  const part = whole.add(subscription.key, route instanceof Problem ? noFacts : factsOf(route));
+  const part = whole.add(
+    subscription.key,
+    route instanceof Problem ? noFacts : factsOf(route, request),
+  );
   const refuse = (problem: Problem) => whole.refuse(part, refusalOf(problem, prefix));
   return {
     open: async () => route instanceof Problem ? refuse(route) : await open(part, request, opener),
@@ -249,13 +254,14 @@ function findRoute({ url }: Request, table: RouteTable): ResourceRoute | Problem
   );
 }
 
-function factsOf(
-  { endpoint, resource: { table, fields } }: ResourceRoute,
-): SubscriptionRowDescription {
+function factsOf({ endpoint, resource }: ResourceRoute, { url }: Request) {
   if (endpoint.name !== "subscribe") return noFacts;
+  const { table, fields } = resource;
+  const include = new URL(url).searchParams.get("include") ?? undefined;
   return {
     primaryKey: table.primaryKey.map(({ name }) => name),
     types: Object.fromEntries(fields.readable.map((column) => [column.name, fieldType(column)])),
+    defaults: newRowDefaults(resource, include),
   };
 }
 
@@ -268,7 +274,11 @@ function fieldType(column: ColumnInfo): string | readonly string[] {
   return isAny(column) ? "any" : kind;
 }
 
-const noFacts: SubscriptionRowDescription = Object.freeze({ primaryKey: null, types: null });
+const noFacts: SubscriptionRowDescription = Object.freeze({
+  primaryKey: null,
+  types: null,
+  defaults: null,
+});
 
 function refusalOf(problem: Problem, prefix: string): SubscriptionRefusal {
   const body = problem.toBody();

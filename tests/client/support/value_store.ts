@@ -9,6 +9,6 @@ export function valueStore<T extends NonNullable<unknown>>(
   return [store, async (next) => {
     value = next;
     change();
-    await Promise.resolve();
+    await new Promise((resolve) => setTimeout(resolve));
   }];
 }

@@ -1,0 +1,39 @@
+import { Problem } from "../../problem/problem.ts";
+import { safeValue } from "../../schema/safe_numbers.ts";
+import type { Resource } from "../model/resource.ts";
+import { resolveInclude } from "../read/resolve_include.ts";
+
+/**
+ * Returns the members that a new row has if its body sets none of them: constant defaults, NULL,
+ * and no related rows. A client shows these members until the service has created the row.
+ */
+export function newRowDefaults(
+  resource: Resource,
+  include: string | undefined,
+): Readonly<Record<string, unknown>> {
+  const { fields, fieldsOf, capabilities } = resource;
+  // If the fields depend on the caller, a default could belong to a hidden field.
+  if (!capabilities.enableCreate || fieldsOf !== null) return {};
+  const row: Record<string, unknown> = {};
+  for (const column of fields.readable) {
+    const { name, default: source, generated, notNull } = column;
+    if (source === null && !generated && !notNull) row[name] = null;
+    else if (source !== null && source.kind !== "function" && source.value !== undefined) {
+      row[name] = safeValue(source.value, column);
+    }
+  }
+  for (const { relation: { name, toMany }, metrics } of includesOf(include, resource)) {
+    if (metrics.length === 0) row[name] = toMany ? [] : null;
+  }
+  return row;
+}
+
+function includesOf(include: string | undefined, resource: Resource) {
+  try {
+    return resolveInclude(include, resource);
+  } catch (error) {
+    // The subscription itself fails with this problem.
+    if (error instanceof Problem) return [];
+    throw error;
+  }
+}
