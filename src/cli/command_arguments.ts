@@ -1,86 +1,5 @@
-import {
-  type CommandWords,
-  configOption,
-  Misuse,
-  optionsOf,
-  readCommandWords,
-  readStoreArguments,
-  readVerbWords,
-  storeOptions,
-} from "./command_options.ts";
+import { configOption, Misuse, optionsOf, readCommandWords } from "./command_options.ts";
 import { additionOptions, readAdditions, readSchemaOption } from "./database/additions.ts";
-
-export type CreditsCommand = ReturnType<typeof parseCreditsArguments>;
-export type CreditsAction = CreditsCommand["action"];
-
-export function parseCreditsArguments(args: readonly string[]) {
-  const { verb, words } = readVerbWords("credits", args, {
-    ...storeOptions,
-    ...optionsOf("boolean", "json", "allow-negative"),
-    ...optionsOf("string", "count", "amount", "reason", "key"),
-  }, {
-    balance: [],
-    history: ["count"],
-    grant: ["reason", "key"],
-    consume: ["reason", "key", "allow-negative"],
-    reverse: ["amount", "reason", "key"],
-    audit: [],
-  });
-  return {
-    kind: "credits" as const,
-    ...readStoreArguments(words),
-    json: words.flag("json"),
-    action: actionOf(verb, words),
-  };
-}
-
-function actionOf(
-  verb: "balance" | "history" | "grant" | "consume" | "reverse" | "audit",
-  { positionals: [subject, amount, ...more], text, flag }: CommandWords<
-    "count" | "amount" | "reason" | "key" | "allow-negative"
-  >,
-) {
-  const command = `credits ${verb}`;
-  const takesAmount = verb === "grant" || verb === "consume";
-  const extra = takesAmount ? more[0] : amount;
-  if (extra !== undefined) throw new Misuse(`${command} takes no "${extra}"`);
-  if (verb === "audit") return { verb, account: subject };
-  if (subject === undefined) {
-    throw new Misuse(
-      `${command} needs ${verb === "reverse" ? "the key of a grant" : "an account"}`,
-    );
-  }
-  const [reason, key] = [text("reason") ?? undefined, text("key") ?? undefined];
-  switch (verb) {
-    case "balance":
-      return { verb, account: subject };
-    case "history":
-      return {
-        verb,
-        account: subject,
-        count: wholeOf(`${command} takes --count`, text("count") ?? "20"),
-      };
-    case "reverse": {
-      const given = text("amount");
-      const amount = given === null ? undefined : wholeOf(`${command} takes --amount`, given);
-      return { verb, grantKey: subject, amount, reason, key };
-    }
-    default: {
-      if (amount === undefined) throw new Misuse(`${command} needs an amount`);
-      return {
-        ...{ verb, account: subject, amount: wholeOf(`${command} takes the amount`, amount) },
-        ...{ reason, key, allowNegative: flag("allow-negative") },
-      };
-    }
-  }
-}
-
-function wholeOf(what: string, given: string): number {
-  // `Number()` would also accept notations like `1e3` and `0x10`.
-  const whole = /^\d{1,16}$/.test(given) ? Number(given) : NaN;
-  if (Number.isSafeInteger(whole) && whole >= 1) return whole;
-  throw new Misuse(`${what} as a whole number from 1 to 2^53 - 1, not "${given}"`);
-}
 
 export type DescribeCommand = ReturnType<typeof parseDescribeArguments>;
 
@@ -164,23 +83,6 @@ export function parseSearchArguments(args: readonly string[]) {
   }
   const schemas = readSchemaOption(words);
   return { kind: "search" as const, database, config, schemas, ...readAdditions(words, database) };
-}
-
-export type OutboxCommand = ReturnType<typeof parseOutboxArguments>;
-
-const verbs = ["stats", "dead", "replay"] as const;
-
-export function parseOutboxArguments(args: readonly string[]) {
-  const words = readCommandWords("search outbox", args, {
-    ...storeOptions,
-    json: { type: "boolean" },
-  });
-  const [given = "stats", extra] = words.positionals;
-  const verb = verbs.find((name) => name === given);
-  if (verb === undefined || extra !== undefined) {
-    throw new Misuse(`search outbox takes one of ${verbs.join(", ")}, not "${extra ?? given}"`);
-  }
-  return { kind: "outbox" as const, verb, ...readStoreArguments(words), json: words.flag("json") };
 }
 
 export type UninstallCommand = ReturnType<typeof parseUninstallArguments>;
