@@ -111,6 +111,18 @@ export type {
   RowOptions,
 } from "../src/api/read_options.ts";
 export { type ExportOptions, exportUrl } from "../src/client/request/export_url.ts";
+export {
+  type FileImportOptions,
+  ImportError,
+  importFile,
+} from "../src/client/request/import_file.ts";
+export type {
+  AcceptingOption,
+  ImportReport,
+  LineError,
+  LineRange,
+  RecordFault,
+} from "../src/api/imports.ts";
 export { liveAggregate, type LiveAggregateState } from "../src/client/live/list_source.ts";
 export {
   type LiveList,

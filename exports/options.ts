@@ -112,8 +112,7 @@ export type {
 } from "../src/resource/model/code_api.ts";
 export type { CallsFromCode } from "../src/resource/code/calls_from_code.ts";
 export type { ImportsFromCode, ImportSource } from "../src/resource/code/import_as_system.ts";
-export type { ImportFileOptions } from "../src/resource/import/import_options.ts";
-export type { ImportOutcome } from "../src/resource/import/line_errors.ts";
+export type { ImportFileOptions, ImportOutcome } from "../src/api/imports.ts";
 export type { ApiOfApp } from "../src/app/infer_api.ts";
 export type { TypedDefinition } from "../src/resource/define/resource_definition.ts";
 export type { OptionTypes, ResourceTypes } from "../src/resource/model/resource_types.ts";

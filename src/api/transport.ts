@@ -37,6 +37,8 @@ export interface ClientRequest {
   readonly headers?: RequestHeaders | undefined;
   /** The body, which is sent as JSON. */
   readonly body?: unknown;
+  /** Replaces the `fetch` of the client, for example to send another body. */
+  readonly fetch?: ClientEnvironment["fetch"] | undefined;
   /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
   /**

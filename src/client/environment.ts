@@ -1,13 +1,18 @@
 import type { IndexedDbFactory, WebLocks } from "../api/web_platform.ts";
 import type { ClientEnvironment } from "../api/client_environment.ts";
 
+/** Sends a request by the `fetch` of the runtime. */
+export function browserFetch(request: Request): Promise<Response> {
+  return fetch(request);
+}
+
 /** Returns the functions of this runtime. The browser APIs that it lacks are undefined. */
 export function browserEnvironment(): ClientEnvironment {
   // Some runtimes lack some of these globals, although TypeScript declares all of them.
   const world = globalThis as unknown as Partial<BrowserGlobals>;
   const { document, navigator } = world;
   return {
-    fetch: (request) => fetch(request),
+    fetch: browserFetch,
     now: Date.now,
     after(ms, run) {
       const timer = setTimeout(run, ms);

@@ -41,7 +41,7 @@ const operations: Readonly<Record<OperationName, TestedOperation>> = {
   "export": {
     request: "GET /",
     test: "tests/http/export_test.ts",
-    client: { none: "`all` and `pages` return the rows as objects" },
+    client: { none: "`exportUrl` returns a URL of the export" },
     code: { none: "`all` returns the rows as objects" },
   },
   "get": { request: "GET /:id", test: "tests/http/crud_test.ts", client: "get", code: "get" },

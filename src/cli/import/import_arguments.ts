@@ -7,11 +7,8 @@ import {
 } from "../command_options.ts";
 import { additionOptions, readAdditions, readSchemaOption } from "../database/additions.ts";
 import { Problem } from "../../problem/problem.ts";
-import {
-  checkImportOptions,
-  type ImportFileOptions,
-  importTexts,
-} from "../../resource/import/import_options.ts";
+import type { ImportFileOptions } from "../../api/imports.ts";
+import { checkImportOptions, importTexts } from "../../resource/import/import_options.ts";
 
 export type ImportCommand = ReturnType<typeof parseImportArguments>;
 

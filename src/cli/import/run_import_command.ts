@@ -9,8 +9,8 @@ import { pathExists } from "../path_exists.ts";
 import { printable } from "../printable.ts";
 import type { ImportCommand } from "./import_arguments.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import type { AcceptingOption } from "../../resource/import/import_record.ts";
-import { type ImportOutcome, withOption } from "../../resource/import/line_errors.ts";
+import type { AcceptingOption, ImportOutcome } from "../../api/imports.ts";
+import { withOption } from "../../resource/import/line_errors.ts";
 
 /** Runs the command `import`, and returns the exit code. */
 export async function runImportCommand(command: ImportCommand): Promise<number> {

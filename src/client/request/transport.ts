@@ -51,7 +51,7 @@ export function createTransport(options: CreateClientOptions): Transport {
 
   /** Sends the request once, without redirects. Reads the whole body, except for a stream. */
   async function exchange(
-    { method, path, signal, timeoutMs }: ClientRequest,
+    { fetch = environment.fetch, method, path, signal, timeoutMs }: ClientRequest,
     body: string | undefined,
     headers: RequestHeaders,
   ): Promise<Response> {
@@ -60,7 +60,7 @@ export function createTransport(options: CreateClientOptions): Transport {
     const late = new AbortController();
     const cancel = limit > 0 ? environment.after(limit, () => late.abort()) : null;
     try {
-      const response = await environment.fetch(
+      const response = await fetch(
         new Request(baseUrl + path, {
           method,
           // After the filter, all values are strings. `fetch` accepts an undefined body.

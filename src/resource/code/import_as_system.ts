@@ -5,8 +5,8 @@ import type { CodeCaller, Resource } from "../model/resource.ts";
 import { codeRequest } from "./code_request.ts";
 import { refusedWrite } from "../write/refused/refused_write.ts";
 import { csvRecords, ndjsonRecords } from "../import/file_records.ts";
-import { checkImportOptions, type ImportFileOptions } from "../import/import_options.ts";
-import type { ImportOutcome } from "../import/line_errors.ts";
+import type { ImportFileOptions, ImportOutcome } from "../../api/imports.ts";
+import { checkImportOptions } from "../import/import_options.ts";
 import { runImport } from "../import/run_import.ts";
 
 /** The source and the options of {@link ImportsFromCode.import}. */

@@ -1,3 +1,4 @@
+import type { AcceptingOption, RecordFault } from "../../api/imports.ts";
 import { didYouMean, nearestField, normalFormOf } from "../../problem/nearest_name.ts";
 import { exceededJsonLimit, type JsonLimits, parseCheckedJson } from "../../schema/exact_json.ts";
 import { InvalidValue } from "../../schema/kind.ts";
@@ -7,13 +8,7 @@ import { bodyJsonLimits } from "../http/request_body.ts";
 import type { Resource } from "../model/resource.ts";
 import { AmbiguousTime, canBeEmpty, csvValue, isTextual } from "./csv_value.ts";
 import { formatMap, type ImportReading } from "./import_options.ts";
-import {
-  type AcceptingOption,
-  ImportRecord,
-  type ImportRecords,
-  type RecordFault,
-  UnreadableLine,
-} from "./import_record.ts";
+import { ImportRecord, type ImportRecords, UnreadableLine } from "./import_record.ts";
 import { type CsvOptions, type CsvRecord, parseCsv } from "./parse_csv.ts";
 import { recordTooLong, textBlocks, wholeLines } from "./text_blocks.ts";
 import { fromSafeBody } from "../../schema/safe_numbers.ts";

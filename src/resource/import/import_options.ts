@@ -1,26 +1,8 @@
+import type { ImportFileOptions } from "../../api/imports.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { invalidParameter, type Problem } from "../../problem/problem.ts";
 import { parseDelimiter } from "../http/query_parameters.ts";
 import { parseCsv } from "./parse_csv.ts";
-
-/** How an import reads a file that another program has written. */
-export interface ImportFileOptions {
-  /** The CSV separator: `,` `;` `|` `:` or `tab`. Default: from a line `sep=;`, else a comma. */
-  readonly delimiter?: string | undefined;
-  /** The unquoted field that means NULL, in addition to the empty field. Default: none. */
-  readonly null?: string | undefined;
-  /** The encoding, such as `windows-1252`, of a file without a byte order mark. Default: UTF-8. */
-  readonly encoding?: string | undefined;
-  /** Pairs of a name in the file and its field: `old=new,"old, 2=new2"`. Default: none. */
-  readonly map?: string | undefined;
-  /** True to ignore names in the file that no field has. Default: false. */
-  readonly ignoreExtra?: boolean | undefined;
-  /**
-   * The meaning of a number in a CSV column of timestamps or dates: milliseconds (`ms`) or seconds
-   * (`s`) since 1970, or the days of a spreadsheet (`excel`). Default: the number is an error.
-   */
-  readonly timestamps?: "ms" | "s" | "excel" | undefined;
-}
 
 export type TimestampUnit = NonNullable<ImportFileOptions["timestamps"]>;
 

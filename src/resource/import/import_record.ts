@@ -1,8 +1,4 @@
-/** An option with which an import would accept a line that it has refused. */
-export interface AcceptingOption {
-  readonly name: "delimiter" | "null" | "encoding" | "map" | "ignoreExtra" | "timestamps";
-  readonly value: string;
-}
+import type { AcceptingOption, RecordFault } from "../../api/imports.ts";
 
 /** A row in the body of an import, before its fields are parsed. */
 export class ImportRecord {
@@ -20,13 +16,6 @@ export class ImportRecord {
     this.body = body;
     this.fault = fault;
   }
-}
-
-/** An error in a record: the name of its field (or an empty string), and a message. */
-export interface RecordFault {
-  readonly path: string;
-  readonly message: string;
-  readonly option?: AcceptingOption | undefined;
 }
 
 /** The records of a body in groups. One promise for each record would take too long. */

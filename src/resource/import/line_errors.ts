@@ -1,25 +1,11 @@
 import { Problem } from "../../problem/problem.ts";
-import type { AcceptingOption, RecordFault } from "./import_record.ts";
-
-/** An error in a row of an import: its line in the body, the field and a message. */
-export interface LineError extends RecordFault {
-  /** The line where the row begins, counted from 1. In a CSV, line 1 is the header. */
-  readonly line: number;
-}
-
-/** The numbers of rows that an import has read and written. */
-export interface ImportOutcome {
-  /** The number of rows that were read from the body. */
-  readonly rows: number;
-  /** The number of written rows. In an import with one transaction, it is 0 until the commit. */
-  readonly written: number;
-}
-
-export interface LineRange {
-  readonly from: number;
-  /** The last line, or null for the end of the body. */
-  readonly to: number | null;
-}
+import type {
+  AcceptingOption,
+  ImportOutcome,
+  LineError,
+  LineRange,
+  RecordFault,
+} from "../../api/imports.ts";
 
 /** The maximum number of errors, and of ranges of lines, in one response. */
 export const maxLineErrors = 100;

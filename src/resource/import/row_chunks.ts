@@ -2,7 +2,7 @@ import type { YieldTurn } from "../../runtime/runtime.ts";
 import type { WriteCall } from "../model/operation.ts";
 import { type ImportRecord, type ImportRecords, UnreadableLine } from "./import_record.ts";
 import { ignoreExtraOption } from "./file_records.ts";
-import type { LineError } from "./line_errors.ts";
+import type { LineError } from "../../api/imports.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Assignments, InsertValues } from "../../plan/plan.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";

@@ -8,7 +8,8 @@ import { inTransaction, type WriteConnection } from "../write/transaction/in_tra
 import { refusalKinds } from "../write/refused/failed_write.ts";
 import { refusedWrite } from "../write/refused/refused_write.ts";
 import type { ImportRecords } from "./import_record.ts";
-import { type ImportOutcome, LineErrors } from "./line_errors.ts";
+import type { ImportOutcome } from "../../api/imports.ts";
+import { LineErrors } from "./line_errors.ts";
 import { errorsOfLine, type RowChunk, rowChunks } from "./row_chunks.ts";
 import { RowSpool } from "./row_spool.ts";
 import { RefusedRowsError, SliceWriter } from "./write_slice.ts";

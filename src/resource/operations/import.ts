@@ -1,3 +1,4 @@
+import type { ImportOutcome } from "../../api/imports.ts";
 import { invalidParameter, Problem } from "../../problem/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
@@ -6,7 +7,6 @@ import { csvRecords, ndjsonRecords } from "../import/file_records.ts";
 import { checkImportOptions, type ImportReading, importTexts } from "../import/import_options.ts";
 import type { ImportRecords } from "../import/import_record.ts";
 import { type ImportPlan, type ImportTransactionMode, runImport } from "../import/run_import.ts";
-import type { ImportOutcome } from "../import/line_errors.ts";
 import { asksForSafeNumbers } from "../../schema/safe_numbers.ts";
 import { jsonReply } from "../http/json_reply.ts";
 import type { Operation, ResourceRequest } from "../model/operation.ts";
@@ -110,7 +110,8 @@ function recordsOf(
   const { parts, maxPartBytes: maxRecordBytes } = bodyParts(resource.imports.maxBytes);
   const options = { maxRecordBytes, reading };
   if (format === "csv") return csvRecords(parts, resource, options);
-  // Exports with safe numbers have `numbers=safe` in their content type, which imports also accept.
-  const isSafe = safeNumbers || asksForSafeNumbers(header("content-type") ?? "");
+  // The numbers of a file can have another form than the numbers that the client accepts.
+  const type = header("content-type") ?? "";
+  const isSafe = type.includes("numbers=") ? asksForSafeNumbers(type) : safeNumbers;
   return ndjsonRecords(parts, resource, { ...options, safeNumbers: isSafe });
 }

@@ -47,7 +47,12 @@ export async function openBrowserApp(url: string): Promise<{ app: App; db: Datab
       },
     },
     resources: [
-      resource(notes, { id: notes.id, auth, etag: { versionField: notes.version } }),
+      resource(notes, {
+        id: notes.id,
+        auth,
+        etag: { versionField: notes.version },
+        capabilities: { enableExport: true, enableImport: true },
+      }),
       resource(proofs, { id: proofs.id, auth, pow: { operations: ["create"] } }),
       resource(asked, {
         id: asked.id,

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { openDatabase } from "../../../mod.ts";
 import { run, scratchFolder } from "../../support/scratch.ts";
 import { createNote, startMortalSite, startSite } from "./browser_site.ts";
@@ -60,4 +60,47 @@ test("a live list continues after its service was killed and started again, with
   assertEquals(await page.evaluate("statuses"), [
     ...["connecting", "live", "stale", "live", "offline", "live"],
   ]);
+});
+
+test("a file is imported with its progress, cancelled, refused by its lines, and exported by a link", async ({ open }) => {
+  await using site = await startSite();
+  const page = await open(site.origin);
+  const imported = await page.evaluate<{
+    done: unknown;
+    sent: number[];
+    total: number;
+    reason: string;
+    refused: { name: string; errors: { line: number; path: string }[] };
+  }>(`(async () => {
+    const file = new File(["title\\n" + ("x".repeat(2_000) + "\\n").repeat(1_000)], "notes.csv");
+    const sent = [];
+    const onProgress = (progress) => sent.push(progress.sent);
+    const cancelling = new AbortController();
+    const cancel = ({ sent }) => sent > 0 && cancelling.abort(new Error("cancelled"));
+    const { message: reason } = await importFile(api.notes, file, {
+      ...{ signal: cancelling.signal, onProgress: cancel },
+    }).catch((error) => error);
+    const done = await importFile(api.notes, file, { onProgress });
+    const wrong = "id,title\\n900001,a\\nx,b\\n";
+    const { name, report } = await importFile(api.notes, wrong, { onProgress() {} })
+      .catch((error) => error);
+    return { done, sent, total: file.size, reason, refused: { name, errors: report.errors } };
+  })()`);
+  const { done, sent, total, reason, refused } = imported;
+  assertEquals(done, { rows: 1_000, written: 1_000 });
+  assertEquals([sent[0], sent.at(-1), reason], [0, total, "cancelled"]);
+  assert(sent.length > 1, `${sent}`);
+  assertEquals(refused.name, "ImportError");
+  assertEquals(refused.errors.map(({ line, path }) => [line, path]), [[3, "id"]]);
+
+  const downloading = page.waitForEvent("download");
+  await page.evaluate(`(async () => {
+    const link = document.createElement("a");
+    link.href = await exportUrl(api.notes, { filter: "id<=2", select: ["id"] });
+    link.download = "";
+    link.click();
+  })()`);
+  const download = await downloading;
+  assertEquals(download.suggestedFilename(), "notes.csv");
+  assertEquals(await Deno.readTextFile(await download.path()), "id\r\n1\r\n2\r\n");
 });

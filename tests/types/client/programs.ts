@@ -54,6 +54,14 @@ export const accepted: readonly string[] = [
   `for await (const row of api.notes.all({ select: ["views"] })) same<{ views: number }>(row);
    async function* rows() { yield { title: "Tea" }; }
    same<number>(await api.notes.import(rows(), { size: 10 }));`,
+  // Files.
+  `same<string>(await exportUrl(api.notes, { select: ["title"], orderBy: ["-views"], bom: true }));
+   const onProgress = ({ sent, total }: { sent: number; total: number }) => sent / total;
+   const file = new File(["title\\nTea\\n"], "notes.csv");
+   same<number>((await importFile(api.notes, file, { delimiter: ";", onProgress })).written);
+   try { await importFile(api.notes, file.stream()); } catch (error) {
+     if (error instanceof ImportError) same<number | undefined>(error.report.errors?.[0]?.line);
+   }`,
   `const filter = rsql\`title==\${"Tea"};views=in=\${[1, 2]};createdAt<\${new Date()}\`;
    same<number>(await api.notes.count({ filter }));`,
   // Errors.
@@ -120,6 +128,9 @@ export const refused: readonly (readonly [program: string, error: RegExp])[] = [
     /Property 'avg' does not exist on type '\{ key: null; sum: \{ views: string \| number \| null; \}; \}'/,
   ],
   [`await api.notes.import([{ titel: "Tea" }]);`, /'titel' does not exist in type 'NotesCreate'/],
+  [`await exportUrl(api.notes, { select: ["titel"] });`, /'"titel"' is not assignable/],
+  [`await exportUrl(api.notes, { format: "xlsx" });`, /'"xlsx"' is not assignable/],
+  [`await importFile(api.notes, [{ title: "Tea" }]);`, /not assignable to parameter of type/],
   [`rsql\`a==\${{ b: 1 }}\`;`, /'b' does not exist in type '.*FilterExpression/],
   [
     `rsql\`a==\${undefined}\`;`,

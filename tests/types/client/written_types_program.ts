@@ -3,7 +3,7 @@ import { describedApi } from "./program_api.ts";
 import { accepted, refused } from "./programs.ts";
 
 const head = `import {
-  type ApiResource, ConflictError, createClient, type ReadRequests, rsql, ServiceError,
+  type ApiResource, ConflictError, createClient, exportUrl, ImportError, importFile, type ReadRequests, rsql, ServiceError,
 } from "@svc/resource-api/client";
 import type { Api, Notes, People } from "./api.ts";
 declare const api: ReturnType<typeof createClient<Api>>;

@@ -1,0 +1,146 @@
+import { handle } from "../../api/handle.ts";
+import type { ClientEnvironment } from "../../api/client_environment.ts";
+import type { ImportFileOptions, ImportOutcome, ImportReport } from "../../api/imports.ts";
+import type { RequestOptions } from "../../api/read_options.ts";
+import type { ResourceClient } from "../../api/resource_client.ts";
+import type { ApiResource } from "../../api/rows.ts";
+import { browserFetch } from "../environment.ts";
+import { queryString } from "./query_string.ts";
+import { ServiceError } from "./service_error.ts";
+
+/** How the client sends a file, and how the service imports it. */
+export interface FileImportOptions extends ImportFileOptions, RequestOptions {
+  /** The format. Default: NDJSON if the type or the name of a `File` says so, or else CSV. */
+  readonly format?: "csv" | "ndjson" | undefined;
+  /** `all` writes all rows or none, `chunks` commits after each chunk. Default: `all`. */
+  readonly mode?: "all" | "chunks" | undefined;
+  /** The number of rows of a chunk. Default: 1,000. */
+  readonly chunk?: number | undefined;
+  /** True to execute the import and roll it back. Only for the mode `all`. */
+  readonly dryRun?: boolean | undefined;
+  /** Called with numbers of bytes. If the client repeats the request, `sent` is 0 again. */
+  readonly onProgress?: ((bytes: { sent: number; total: number }) => void) | undefined;
+}
+
+/** The error of an import with rows that the service has refused. */
+export class ImportError extends ServiceError {
+  /** Always `ImportError`. */
+  override readonly name: string = "ImportError";
+
+  /** The lines of the refused rows, and the numbers of rows. */
+  // The cast is safe: `importFile` creates this error only for a problem with these details.
+  readonly report: ImportReport = this.problem?.details as unknown as ImportReport;
+}
+
+/**
+ * Sends a file to the service, which creates a row for each of its records. Throws an
+ * {@link ImportError} if the service refuses rows. If `signal` aborts before the service commits,
+ * it stores nothing, or in the mode `chunks` only complete chunks.
+ *
+ * @example
+ * ```ts ignore
+ * const { written } = await importFile(api.notes, input.files[0], {
+ *   signal: cancelling.signal,
+ *   onProgress: ({ sent, total }) => bar.value = sent / total,
+ * });
+ * ```
+ */
+export async function importFile<R extends ApiResource>(
+  resource: ResourceClient<R>,
+  file: Blob | string | ReadableStream<Uint8Array<ArrayBuffer>>,
+  { signal, timeoutMs, format, onProgress, ...query }: FileImportOptions = {},
+): Promise<ImportOutcome> {
+  const { transport, path } = resource[handle];
+  // A stream can be read only once, but the client may have to repeat the request.
+  const body = file instanceof ReadableStream
+    ? await new Response(file.pipeThrough(new TransformStream(), signal && { signal })).blob()
+    : new Blob([file]);
+  const { type, name } = Object(file);
+  const isNdjson = format ? format === "ndjson" : ndjsonFile.test(`${type} ${name}`);
+  try {
+    const response = await transport.send({
+      method: "POST",
+      path: `${path}/import${queryString(query)}`,
+      // The numbers of a file are exact, although the client accepts only safe numbers.
+      headers: { "content-type": isNdjson ? "application/x-ndjson;numbers=exact" : "text/csv" },
+      signal,
+      // The default is the longest delay of a timer, because the duration depends on the file.
+      timeoutMs: timeoutMs ?? 2 ** 31 - 1,
+      fetch: (request) => upload(request, body, { onProgress, ...transport.environment }),
+    });
+    return await response.json();
+  } catch (error) {
+    if (!(error instanceof ServiceError) || !error.problem?.details?.errors) throw error;
+    throw new ImportError(error.slug, error.message, error);
+  }
+}
+
+/** Matches the type and the name of a file. */
+const ndjsonFile = /^application\/x-ndjson|\.(ndjson|jsonl)$/i;
+
+/** Sends a request with this body. Reports the progress if the runtime can. */
+async function upload(
+  request: Request,
+  body: Blob,
+  { onProgress, fetch }: Pick<FileImportOptions, "onProgress"> & Pick<ClientEnvironment, "fetch">,
+): Promise<Response> {
+  // The cast is safe: `XMLHttpRequest` has these members in all runtimes that have it.
+  const { XMLHttpRequest } = globalThis as unknown as { XMLHttpRequest?: new () => Upload };
+  const report = (sent: number) => onProgress?.({ sent, total: body.size });
+  report(0);
+  if (onProgress && XMLHttpRequest && fetch === browserFetch) {
+    return await uploadInBrowser(request, body, { xhr: new XMLHttpRequest(), report });
+  }
+  const isStreamed = onProgress && !XMLHttpRequest;
+  return await fetch(new Request(request, isStreamed ? streamed(body, report) : { body }));
+}
+
+/** In a browser, a stream as a body needs HTTP/2. Other runtimes also send a stream by HTTP/1.1. */
+function streamed(body: Blob, report: (sent: number) => void) {
+  let sent = 0;
+  const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      const part = await body.slice(sent, sent + 65_536).arrayBuffer();
+      report(sent += part.byteLength);
+      if (part.byteLength > 0) controller.enqueue(new Uint8Array(part));
+      else controller.close();
+    },
+  }, { highWaterMark: 0 });
+  return { body: stream, duplex: "half" };
+}
+
+/** Sends the body by `XMLHttpRequest`, because `fetch` does not report the progress of a body. */
+function uploadInBrowser(
+  { method, url, headers, signal }: Request,
+  body: Blob,
+  { xhr, report }: { readonly xhr: Upload; report(sent: number): void },
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    xhr.open(method, url);
+    headers.forEach((value, name) => xhr.setRequestHeader(name, value));
+    xhr.upload.onprogress = ({ loaded }) => report(loaded);
+    xhr.onloadend = () => {
+      const { status, responseText } = xhr;
+      if (status === 0) return reject(new TypeError("Failed to send the file"));
+      const headers = new Headers();
+      for (const [, name, value] of xhr.getAllResponseHeaders().matchAll(/(.+?): (.*)\r\n/g)) {
+        headers.append(`${name}`, `${value}`);
+      }
+      resolve(new Response(responseText || null, { status, headers }));
+    };
+    signal.addEventListener("abort", () => xhr.abort());
+    xhr.send(body);
+  });
+}
+
+/** The members of `XMLHttpRequest` that an upload uses. */
+interface Upload extends Pick<Response, "status"> {
+  readonly responseText: string;
+  readonly upload: { onprogress?: (event: { readonly loaded: number }) => void };
+  onloadend?: () => void;
+  open(method: string, url: string): void;
+  setRequestHeader(name: string, value: string): void;
+  getAllResponseHeaders(): string;
+  send(body: Blob): void;
+  abort(): void;
+}
