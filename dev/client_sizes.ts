@@ -29,7 +29,7 @@ export const clientEntries: readonly ClientEntry[] = [
     limit: 3_165,
   },
   // The plan was 5,000 here and 7,000 below: docs/decisions/0034 explains these sizes.
-  { name: "with live lists", program: live, limit: 6_230 },
+  { name: "with live lists", program: live, limit: 6_240 },
   {
     name: "with live lists, shared tabs and the outbox",
     program: `export { createClient, rsql, liveList, shareTabs, createOutbox } from
