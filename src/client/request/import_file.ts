@@ -85,13 +85,14 @@ async function upload(
   { onProgress, fetch }: Pick<FileImportOptions, "onProgress"> & Pick<ClientEnvironment, "fetch">,
 ): Promise<Response> {
   // The cast is safe: `XMLHttpRequest` has these members in all runtimes that have it.
-  const { XMLHttpRequest } = globalThis as unknown as { XMLHttpRequest?: new () => Upload };
+  const { XMLHttpRequest, clients } = globalThis as unknown as UploadGlobals;
   const report = (sent: number) => onProgress?.({ sent, total: body.size });
   report(0);
   if (onProgress && XMLHttpRequest && fetch === browserFetch) {
     return await uploadInBrowser(request, body, { xhr: new XMLHttpRequest(), report });
   }
-  const isStreamed = onProgress && !XMLHttpRequest;
+  // Only service workers have `clients`. They belong to a browser, but lack `XMLHttpRequest`.
+  const isStreamed = onProgress && !XMLHttpRequest && !clients;
   return await fetch(new Request(request, isStreamed ? streamed(body, report) : { body }));
 }
 
@@ -101,9 +102,9 @@ function streamed(body: Blob, report: (sent: number) => void) {
   const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {
       const part = await body.slice(sent, sent + 65_536).arrayBuffer();
+      if (part.byteLength === 0) return controller.close();
       report(sent += part.byteLength);
-      if (part.byteLength > 0) controller.enqueue(new Uint8Array(part));
-      else controller.close();
+      controller.enqueue(new Uint8Array(part));
     },
   }, { highWaterMark: 0 });
   return { body: stream, duplex: "half" };
@@ -131,6 +132,11 @@ function uploadInBrowser(
     signal.addEventListener("abort", () => xhr.abort());
     xhr.send(body);
   });
+}
+
+interface UploadGlobals {
+  readonly XMLHttpRequest?: new () => Upload;
+  readonly clients?: unknown;
 }
 
 /** The members of `XMLHttpRequest` that an upload uses. */
