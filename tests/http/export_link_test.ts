@@ -112,6 +112,7 @@ testOnDialects(
     const keys = new ApiKeys(kv, { ...runtime, clock });
     const given = { name: "ada's", userId: "ada", scopes: [], expiresAt: null };
     const { text: secret, key } = await keys.create(given);
+    const { text: ofBob } = await keys.create({ ...given, name: "bob's", userId: "bob" });
     await withService(engine, [notes], () => ({
       kv,
       auth: { use: [apiKeyAuth()] },
@@ -136,8 +137,14 @@ testOnDialects(
         assert(link.startsWith(`${query}&downloadToken=`) && !link.includes(secret));
         const loaded = await get(`/api/notes${link}`);
         assertEquals([loaded.status, loaded.body], [200, "id\r\n3\r\n"]);
-        // The link identifies its user, even if the browser has the cookie of another user.
-        assertEquals((await get(`/api/notes${link}`, { cookie: "session=x" })).status, 200);
+        // The link identifies its user, even if the request has the credentials of another user.
+        for (
+          const other of [{ cookie: "session=x" }, { authorization: `Bearer ${ofBob}` }, {
+            "x-api-key": ofBob,
+          }]
+        ) {
+          assertEquals((await get(`/api/notes${link}`, other)).body, "id\r\n3\r\n");
+        }
 
         const elsewhere = [
           link.replace("id%3E1", "id%3E0"),

@@ -9,6 +9,7 @@ export const linkToken = "&downloadToken=";
 
 /** Headers with credentials. A browser opens a link with cookies, but without these headers. */
 const credentialHeaders = ["authorization", "x-api-key"];
+const identifyingHeaders = ["cookie", ...credentialHeaders];
 
 const lifetimeMs = 60_000;
 
@@ -52,8 +53,8 @@ export function openLink(request: Request, { sealer, clock }: LinkDependencies):
   }
   const headers = new Headers(request.headers);
   const given = sealed.credentials.filter(([, value]) => value !== null);
-  // A cookie could identify another user than the creator of the link.
-  if (given.length > 0) headers.delete("cookie");
+  // The other headers could identify another user than the creator of the link.
+  if (given.length > 0) { for (const name of identifyingHeaders) headers.delete(name); }
   for (const [name, value] of given) headers.set(name, value ?? "");
   const url = request.url.replace(`${linkToken}${token}`, "");
   return new UnchallengedRequest(url, { method: request.method, headers, signal: request.signal });
