@@ -1,4 +1,3 @@
-import process from "node:process";
 import { type App, createApp } from "../app/app.ts";
 import { DatabaseError } from "../db/database_error.ts";
 import { type Server, urlOf } from "../listen/listener.ts";
@@ -37,11 +36,9 @@ export function bannerOf(
   const paths = app.resources.map((resource) => resource.url);
   const example = paths[0] === undefined ? "/healthz" : paths[0] + exampleQuery;
   const hasDashboard = Boolean(service.config.adminUI);
-  // The terminal width is undefined if the output is a pipe.
-  const width = process.stdout.columns ?? 100;
   const indexPath = indexPathOf(service);
   const facts = { ...start, subject, paths, rights, accountsIn, streams, hasDashboard, example };
-  return banner({ ...facts, indexPath, width });
+  return banner({ ...facts, indexPath });
 }
 
 /** Opens a service and serves until a signal stops the process. Returns the exit code. */
@@ -74,8 +71,6 @@ export interface BannerContents
   readonly paths: readonly string[];
   /** The path of the page that lists all resources. The paths of all resources start with it. */
   readonly indexPath: string;
-  /** The width of the terminal, in characters. */
-  readonly width: number;
   readonly hasDashboard?: boolean | undefined;
   /** The path and query of a request that the banner shows as an example. */
   readonly example: string;
@@ -85,13 +80,12 @@ export interface BannerContents
 export function banner(facts: BannerContents): string {
   const url = urlOf(reachableHost(facts.host), facts.port);
   const { paths, rights } = facts;
-  const shown = paths.length <= maxPaths
-    ? paths.map((path) => `  ${url}${path}`)
-    : resourceColumns(facts, url);
+  const more = paths.length - maxPaths;
   return [
     `resource-api ${facts.version}: serving ${printable(facts.subject)}`,
     "",
-    ...shown,
+    ...paths.slice(0, maxPaths).map((path) => `  ${url}${path}`),
+    ...more <= 0 ? [] : [`  … and ${more} more: all are listed at ${url}${facts.indexPath}`],
     `  ${url}/healthz`,
     ...(facts.hasDashboard ? ["", `Dashboard: ${url}${dashboardPath}`] : []),
     ...tokenLines(rights),
@@ -104,37 +98,8 @@ export function banner(facts: BannerContents): string {
   ].join("\n");
 }
 
-/** A longer list of resources is printed in columns. */
-const maxPaths = 12;
-
-/** Maximum number of lines for the list: a longer list would scroll the banner off the screen. */
-const maxLines = 30;
-
-/** Arranges the resources in columns below their common URL, to be read downwards. */
-function resourceColumns(
-  { paths, indexPath, width }: BannerContents,
-  url: string,
-): readonly string[] {
-  const start = paths.every((path) => path.startsWith(indexPath)) ? indexPath : "";
-  const names = paths.map((path) => path.slice(start.length));
-  const room = Math.max(...names.map(({ length }) => length)) + 2;
-  const count = Math.max(1, Math.floor((width - 2) / room));
-  const lines = Math.min(maxLines, Math.ceil(names.length / count));
-  const shown = names.slice(0, count * lines);
-  const more = names.length - shown.length;
-  return [
-    `  ${paths.length} resources at ${url}${start === "" ? "" : `${start}…`}`,
-    ...Array.from(
-      { length: lines },
-      (_, line) =>
-        `  ${
-          shown.filter((_, index) => index % lines === line).map((name) => name.padEnd(room))
-            .join("").trimEnd()
-        }`,
-    ),
-    ...more === 0 ? [] : [`  … and ${more} more: all are listed at ${url}${indexPath}`],
-  ];
-}
+/** Maximum number of paths: a longer list would scroll the banner off the screen. */
+const maxPaths = 30;
 
 /** Returns a host to which clients can connect. They cannot connect to an unspecified address. */
 function reachableHost(host: string): string {

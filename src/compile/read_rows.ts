@@ -41,7 +41,7 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
   const page = (columns: Fragment) => compileRanges(plan, { ranges, columns }, context);
   const columns = plan.preview === undefined
     ? context.selectList(plan.columns)
-    : compilePreviewSelectList(plan, { preview: plan.preview, page, dialect });
+    : compilePreviewSelectList(plan, plan.preview, dialect);
   const locks = plan.lock === true && plan.table.view?.locksRows !== false;
   return sql`${page(columns)}${limitTo(plan)}${locks ? dialect.rowLock : rawSql("")}`;
 }
@@ -242,32 +242,18 @@ function compileRowSeek(
   return sql`(${keys}) ${rawSql(order[0]?.descending === true ? "<" : ">")} (${bounds})`;
 }
 
-interface PreviewSelectListOptions {
-  readonly preview: PreviewSettings;
-  /** Returns a SELECT of the given columns for the rows of the page, in order. */
-  readonly page: (columns: Fragment) => Fragment;
-  readonly dialect: Dialect;
-}
-
-/**
- * Compiles the select list of a read that truncates long values. It contains the columns, then the
- * whole sort keys of the page's last row, after which the next page begins. One statement reads
- * the columns and the sort keys, because the row could change between two statements.
- */
+/** Compiles the select list of a preview. Sort keys are whole, because a cursor contains them. */
 function compilePreviewSelectList(
-  { columns, table: { primaryKey }, limit, offset = 0 }: ReadPlan,
-  { preview: { length, cut, whole }, page, dialect }: PreviewSelectListOptions,
+  { columns, order }: ReadPlan,
+  { length, cut }: PreviewSettings,
+  dialect: Dialect,
 ): Fragment {
   const cells = columns.map((column) =>
-    cut.has(column) ? dialect.preview.selected(column, length) : dialect.selected(column)
+    cut.has(column) && !order.some((key) => key.column === column)
+      ? dialect.preview.selected(column, length)
+      : dialect.selected(column)
   );
-  if (whole.length === 0 || limit === null || limit < 2) return join(cells, ", ");
-  const key = join(primaryKey.map((column) => dialect.operand(column)), ", ");
-  const last = sql`${page(key)} LIMIT 1 OFFSET ${rawSql(String(limit - 2 + offset))}`;
-  const positions = whole.map((column) =>
-    sql`CASE WHEN (${key}) = (${last}) THEN ${dialect.selected(column)} END`
-  );
-  return join([...cells, ...positions], ", ");
+  return join(cells, ", ");
 }
 
 const total = identifier("_total");

@@ -71,13 +71,8 @@ export interface ReadPlan {
 export interface PreviewSettings {
   /** The maximum length of a value: characters of a string or document, or bytes of binary data. */
   readonly length: number;
-  /** The columns whose values are truncated. Key columns are always read whole. */
+  /** The truncated columns: sort keys after the read, all others by the SELECT. */
   readonly cut: ReadonlySet<ColumnInfo>;
-  /**
-   * The truncated columns by which the rows are sorted. The SELECT appends them again, with whole
-   * values in the page's last row (the last but one that the plan reads), and NULL in other rows.
-   */
-  readonly whole: readonly ColumnInfo[];
 }
 
 /** A row's values in the columns by which a relation finds related rows, in column order. */

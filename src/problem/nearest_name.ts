@@ -92,20 +92,10 @@ export function nearMissOf(name: string, names: NamesByNormalForm): string | und
 function nearOf(plain: string, names: NamesByNormalForm): string | undefined {
   if (plain.length < minNearLength - 1) return undefined;
   for (const [known, name] of names) {
-    if (known.length >= minNearLength && isNear(plain, known)) return name;
+    if (known.length < minNearLength || Math.abs(plain.length - known.length) > 1) continue;
+    if (editDistance(plain, known) <= 1) return name;
   }
   return undefined;
 }
 
 const minNearLength = 5;
-
-/** Returns true if the names differ by one added, removed or changed character, or by one swap. */
-function isNear(name: string, known: string): boolean {
-  if (Math.abs(name.length - known.length) > 1) return false;
-  let start = 0;
-  while (start < known.length && name[start] === known[start]) start++;
-  const left = name.slice(start);
-  const right = known.slice(start);
-  return left.slice(1) === right.slice(1) || left.slice(1) === right || left === right.slice(1) ||
-    (left[0] === right[1] && left[1] === right[0] && left.slice(2) === right.slice(2));
-}

@@ -1,11 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { createApp } from "../../src/app/app.ts";
-import { createCompiler } from "../../src/compile/compile.ts";
-import { allRows } from "../../src/filter/filter.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
-import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { engines } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";
 import type { Database } from "../../src/db/database.ts";
@@ -30,7 +27,6 @@ for (const engine of engines) {
       const db = await engine.open();
       try {
         await fill(db);
-        await cutPage(db);
         await comparePages(db);
       } finally {
         await db.close();
@@ -104,30 +100,6 @@ async function comparePages(db: Database): Promise<void> {
     assertEquals(walked, rows.map(([id]) => Number(id)), list);
   }
   await app.close();
-}
-
-/** The row after which the next page begins is the last but one, whichever part it is of. */
-async function cutPage(db: Database): Promise<void> {
-  const info = tableInfoOf(things);
-  const [id, name] = ["id", "name"].map((one) => info.byName.get(one));
-  if (id === undefined || name === undefined) throw new Error("no such column");
-  const { rows: names } = await run(db, "SELECT id, name FROM things");
-  const nameOf = new Map(names.map(([key, value]) => [Number(key), value]));
-  for (const limit of [2, 5, 9, 16]) {
-    const { rows } = await db.driver.query(
-      createCompiler(db.driver.dialect)({
-        ...{ kind: "read", table: info, columns: [id, name], where: allRows },
-        order: [{ column: name, descending: true }, { column: id, descending: false }],
-        ...{ after: ["n1", 6], limit },
-        preview: { length: 1, cut: new Set([name]), whole: [name] },
-      }),
-    );
-    const expected = rows.map(([key], index) =>
-      index === limit - 2 ? nameOf.get(Number(key)) : null
-    );
-    assertEquals(rows.map((row) => row[2]), expected, `limit ${limit}`);
-    assertEquals(rows.length, limit);
-  }
 }
 
 /** Every order of one key and of two, and some of three. */

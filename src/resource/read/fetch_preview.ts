@@ -2,16 +2,15 @@ import type { Connection } from "../../db/driver.ts";
 import type { FetchedRows, RowReader } from "../../db/rows.ts";
 import type { PreviewSettings, ReadPlan } from "../../plan/plan.ts";
 import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
-import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
-import { isCounted } from "../../plan/order.ts";
 import { invalidParameter } from "../../problem/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { View } from "../shape/output.ts";
 
-/** Rows with truncated long values. Only the last item of `stored` has the whole values. */
+/** Rows with truncated long values. `stored` has the whole values of the sort keys. */
 interface PreviewRows extends FetchedRows {
   readonly cut: CutColumns;
 }
@@ -30,7 +29,7 @@ export function fetchPreview(
     const read = selected.map((cells) => cutRow(cells, plan, reader));
     return {
       rows: read.map(({ row }) => row),
-      stored: selected.map((cells) => withWhole(cells, plan)),
+      stored: selected,
       cut: read.map(({ cut }) => cut),
     };
   });
@@ -53,21 +52,6 @@ function cutRow(selected: Stored, { columns, preview }: ReadPlan, reader: RowRea
   });
   const [row = {}] = reader.toRows([cells], columns);
   return { row: cut.length === 0 ? row : { ...row, ...texts }, cut };
-}
-
-/**
- * Replaces truncated values by whole values, which the SELECT returns after the row's columns.
- * Whole values are returned only for the row after which the next page starts.
- */
-function withWhole(selected: Stored, { columns, preview }: ReadPlan): Stored {
-  const { whole } = preview ?? { whole: [] };
-  if (whole.length === 0) return selected;
-  const cells = selected.slice(0, columns.length);
-  whole.forEach((column, index) => {
-    const value = selected[columns.length + index] ?? null;
-    if (value !== null) cells[columns.indexOf(column)] = value;
-  });
-  return cells;
 }
 
 /** For each row of a preview, the columns whose values are truncated. */
@@ -100,7 +84,7 @@ export function viewOfPreview(view: View): View {
 }
 
 export function planPreview(
-  { columns, order, table }: ReadPlan,
+  { columns, table }: ReadPlan,
   length: number,
   { relations }: Pick<Resource, "relations">,
 ): PreviewSettings {
@@ -109,15 +93,7 @@ export function planPreview(
   const isCut = (column: ColumnInfo) =>
     kindProperties[column.kind].isLong && !column.primaryKey && !foreign.has(column.dbName) &&
     column.references === null && !related.has(column);
-  const cut = columns.filter(isCut);
-  const whole = order.map(({ column }) => column).filter((column) => cut.includes(column));
-  if (hasFindingKey(table) && !isCounted(order)) return { length, cut: new Set(cut), whole };
-  // The last row cannot be read again by its key, so its sort values are never truncated.
-  return { length, cut: new Set(cut.filter((column) => !whole.includes(column))), whole: [] };
-}
-
-function hasFindingKey({ primaryKey }: TableInfo): boolean {
-  return primaryKey.length > 0 && primaryKey.every(({ notNull }) => notNull);
+  return { length, cut: new Set(columns.filter(isCut)) };
 }
 
 export function addCutFieldNames(
