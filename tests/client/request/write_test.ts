@@ -124,6 +124,26 @@ testOnDialects("an import that fails is repeated with its key without writing tw
 });
 
 testOnDialects(
+  "an import that its client cancels keeps the batches that the client has counted",
+  (engine) =>
+    withPosts(engine, async (api) => {
+      const rows = Array.from({ length: 12 }, (_, id) => ({ id, title: `${id}` }));
+      const cancelling = new AbortController();
+      const told: number[] = [];
+      const importing = api.posts.import(rows, {
+        size: 5,
+        signal: cancelling.signal,
+        onProgress(count) {
+          told.push(count);
+          if (count === 10) cancelling.abort(new Error("cancelled"));
+        },
+      });
+      await assertRejects(() => importing, Error, "cancelled");
+      assertEquals([told, await api.posts.count()], [[5, 10], 10]);
+    }),
+);
+
+testOnDialects(
   "an import ends at a row that the service refuses",
   (engine) =>
     withPosts(engine, async (api) => {
