@@ -84,9 +84,11 @@ export type {
   DeleteBatches,
   DeleteRequests,
   ProceduresOf,
+  ReadCalls,
   ReadRequests,
   ResourceClient,
   RestoreRequests,
+  RowsRequest,
   SearchRequests,
   UpdateBatches,
   UpdateRequests,
@@ -100,11 +102,13 @@ export type {
   RelationOf,
   RowOf,
   Tagged,
+  TargetOf,
 } from "../src/api/rows.ts";
+export type { FilterInput, FilterOf, IncludeItemOf, Offers } from "../src/api/checked_text.ts";
 export type {
-  FilterInput,
   GetOptions,
   ListOptions,
+  OptionsWith,
   OrderFieldOf,
   OrderInput,
   RequestOptions,
@@ -152,7 +156,13 @@ export {
   type Login,
 } from "../src/client/auth/create_auth.ts";
 export { shareTabs, type ShareTabsOptions } from "../src/client/tabs/share_tabs.ts";
-export type { AggregateOptions, GroupOf, Groups } from "../src/api/aggregates.ts";
+export type {
+  AggregateOptions,
+  GroupFieldOf,
+  GroupOf,
+  Groups,
+  NumericOf,
+} from "../src/api/aggregates.ts";
 export type { SearchInput, SearchResult } from "../src/api/search.ts";
 export type {
   BatchItem,

@@ -82,33 +82,18 @@ export type { CorsOptions } from "../src/service/cors.ts";
 export type { SecurityHeaders } from "../src/service/responder.ts";
 export type {
   AnyApi,
-  AnyApiRelations,
   AnyApiResource,
-  CodeAggregates,
   CodeApi,
   CodeApiFunctions,
   CodeBatches,
   CodeCalls,
-  CodeCreateBatch,
-  CodeDeleteBatch,
-  CodeReads,
   CodeTransaction,
-  CodeUpdateBatches,
-  CodeUpsertBatch,
   TableApiResource,
 } from "../src/resource/model/code_api.ts";
 export type {
-  CodeAggregateOptions,
   CodeCallOptions,
   CodeConditionalOptions,
-  CodeCountOptions,
   CodeFilter,
-  CodeGetOptions,
-  CodeGroupOptions,
-  CodeListOptions,
-  CodeRowOptions,
-  CodeSearchOptions,
-  CodeWriteOptions,
 } from "../src/resource/model/code_api.ts";
 export type { CallsFromCode } from "../src/resource/code/calls_from_code.ts";
 export type { ImportsFromCode, ImportSource } from "../src/resource/code/import_as_system.ts";

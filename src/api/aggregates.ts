@@ -1,5 +1,6 @@
-import type { CountOfGroup, MetricOfGroup } from "./metrics.ts";
-import type { FilterInput, RequestOptions } from "./read_options.ts";
+import type { CountOfGroup, Flat, MetricOfGroup } from "./metrics.ts";
+import type { FilterInput, FilterOf } from "./checked_text.ts";
+import type { OrderInput, RequestOptions } from "./read_options.ts";
 import type { ApiResource, FieldOf, SelectedRow } from "./rows.ts";
 
 /** The options of an aggregate, which computes metrics of each group of rows, or of all rows. */
@@ -7,13 +8,14 @@ export interface AggregateOptions<
   R extends ApiResource,
   Key extends FieldOf<R> = FieldOf<R>,
   Count extends boolean = boolean,
-  Sum extends FieldOf<R> = FieldOf<R>,
-  Avg extends FieldOf<R> = FieldOf<R>,
+  Sum extends NumericOf<R> = NumericOf<R>,
+  Avg extends NumericOf<R> = NumericOf<R>,
   Min extends FieldOf<R> = FieldOf<R>,
   Max extends FieldOf<R> = FieldOf<R>,
+  Filter extends FilterInput = FilterInput,
 > extends RequestOptions {
   /** The rows to aggregate. Default: all rows. */
-  readonly filter?: FilterInput | undefined;
+  readonly filter?: FilterOf<R, Filter> | undefined;
   /** The fields by which rows are grouped. Default: all rows are one group. */
   readonly groupBy?: readonly Key[] | undefined;
   /** True to count the rows of each group. Default: true if no other metric is requested. */
@@ -29,10 +31,21 @@ export interface AggregateOptions<
   /** A filter on the keys and metrics of groups, for instance on `count` or `sum_price`. */
   readonly having?: FilterInput | undefined;
   /** The keys and metrics that order the groups. `-` means descending, as in `-count`. */
-  readonly orderBy?: readonly string[] | undefined;
+  readonly orderBy?: readonly OrderInput<GroupFieldOf<R, NoInfer<Key>>>[] | undefined;
   /** The maximum number of groups. Default: 1000. */
   readonly limit?: number | undefined;
 }
+
+/** The fields that have sums and averages: all fields, if the types do not contain `numeric`. */
+export type NumericOf<R extends ApiResource> = R extends { readonly numeric: infer Name }
+  ? Extract<keyof R["row"] & string, Name>
+  : FieldOf<R>;
+
+/** The keys and metrics by which groups can be ordered. */
+export type GroupFieldOf<R extends ApiResource, Key extends string> =
+  | (Key | "count")
+  | `${"sum" | "avg"}_${NumericOf<R>}`
+  | `${"min" | "max"}_${FieldOf<R>}`;
 
 /** The groups of an aggregate. */
 export interface Groups<Group> {
@@ -43,13 +56,11 @@ export interface Groups<Group> {
 }
 
 /** A group of an aggregate: its key and its metrics. */
-export type GroupOf<R extends ApiResource, Key, Count, Sum, Avg, Min, Max> =
+export type GroupOf<R extends ApiResource, Key, Count, Sum, Avg, Min, Max> = Flat<
   & { key: [Key] extends [never] ? null : SelectedRow<R["row"], Key> }
   & CountOfGroup<Count, Sum | Avg | Min | Max>
   & MetricOfGroup<"sum", Sum, R["row"], "total">
   & MetricOfGroup<"avg", Avg, R["row"], "average">
   & MetricOfGroup<"min", Min, R["row"], "value">
-  & MetricOfGroup<"max", Max, R["row"], "value"> extends infer Group
-  // With a mapped type, editors show one object type instead of an intersection.
-  ? { [Name in keyof Group]: Group[Name] }
-  : never;
+  & MetricOfGroup<"max", Max, R["row"], "value">
+>;

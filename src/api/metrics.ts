@@ -1,3 +1,6 @@
+import type { Parts, Trim } from "./filter_text.ts";
+import type { OptionsIn } from "./include_text.ts";
+
 /** @internal The member `count` of a group. Present if requested, or if no metric was requested. */
 export type CountOfGroup<Count, Metrics> = [Count] extends [never]
   ? [Metrics] extends [never] ? { count: number } : unknown
@@ -32,23 +35,18 @@ export interface MetricResults<Value> {
 }
 
 /** @internal The metrics that an item of `include` requests, such as `sum:a,b`, or `never`. */
-export type MetricsIn<Item> = Item extends `${infer Path}(${infer Options}`
-  ? Path extends `${string}.${string}` ? never
-  : Options extends `${string}include:${string}` ? never
-  : Extract<Parts<Options, ";" | ")">, `${"count" | "sum" | "avg" | "min" | "max"}:${string}`>
-  : never;
-
-/** @internal The parts of a string between separators. */
-export type Parts<Text, Separator extends string> = Text extends
-  `${infer Part}${Separator}${infer Rest}` ? Part | Parts<Rest, Separator> : Text;
+export type MetricsIn<Item> = Extract<
+  OptionsIn<Item>,
+  `${"count" | "sum" | "avg" | "min" | "max"}:${string}`
+>;
 
 /** @internal The fields of a metric in the options of an item: `a` and `b` in `sum:a,b`. */
 export type FieldsIn<Options, Metric extends string> = Options extends `${Metric}:${infer Fields}`
-  ? Parts<Fields, ",">
+  ? Trim<Parts<Fields, ",">>
   : never;
 
 /** @internal The metrics of related rows, as the options of an item of `include` request them. */
-export type IncludedMetrics<Row, Options> =
+export type IncludedMetrics<Row, Options> = Flat<
   & CountOfGroup<
     "count:true" extends Options ? true : never,
     FieldsIn<Options, "sum" | "avg" | "min" | "max">
@@ -56,4 +54,8 @@ export type IncludedMetrics<Row, Options> =
   & MetricOfGroup<"sum", FieldsIn<Options, "sum">, Row, "total">
   & MetricOfGroup<"avg", FieldsIn<Options, "avg">, Row, "average">
   & MetricOfGroup<"min", FieldsIn<Options, "min">, Row, "value">
-  & MetricOfGroup<"max", FieldsIn<Options, "max">, Row, "value">;
+  & MetricOfGroup<"max", FieldsIn<Options, "max">, Row, "value">
+>;
+
+/** @internal One object type instead of an intersection, which editors show better. */
+export type Flat<Parts> = Parts extends infer All ? { [Name in keyof All]: All[Name] } : never;

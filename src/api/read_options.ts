@@ -1,3 +1,4 @@
+import type { FilterInput, FilterOf, IncludeItemOf } from "./checked_text.ts";
 import type { ApiResource, FieldOf, IncludeOf, PathOf } from "./rows.ts";
 
 /** The options of every request. */
@@ -8,8 +9,17 @@ export interface RequestOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** A filter: a string in the filter language, or the result of `rsql`. */
-export type FilterInput = string | { readonly filter: string; toString(): string };
+/**
+ * The options of a call. If `Rule` is not `never`, they are options of server-side code: filters
+ * can be rules, names can be strings as in a URL, and options that only requests need are missing.
+ */
+export type OptionsWith<Rule, Options> = [Rule] extends [never] ? Options : {
+  readonly [Name in keyof Options as Exclude<Name, "timeoutMs" | "idempotencyKey">]:
+    | Options[Name]
+    | (Name extends "filter" ? Rule
+      : Name extends "select" | "include" | "orderBy" ? string
+      : never);
+};
 
 /** One sort key: a field and its direction. Default: ascending. */
 export type OrderInput<Field extends string> =
@@ -27,11 +37,11 @@ export type OrderFieldOf<R extends ApiResource> =
   | `${keyof R["relations"] & string}.${string}`;
 
 /** Options that select fields of a row and add related rows. */
-export interface RowOptions<Fields, Included> extends RequestOptions {
+export interface RowOptions<R extends ApiResource, Fields, Included> extends RequestOptions {
   /** The fields to return. Default: all fields. */
   readonly select?: readonly Fields[] | undefined;
   /** The related rows to return with each row. */
-  readonly include?: readonly Included[] | undefined;
+  readonly include?: readonly IncludeItemOf<R, Included>[] | undefined;
 }
 
 /** The options of a list, for one page or for all pages. */
@@ -39,9 +49,10 @@ export interface ListOptions<
   R extends ApiResource,
   Fields extends PathOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
-> extends RowOptions<Fields, Included> {
+  Filter extends FilterInput = FilterInput,
+> extends RowOptions<R, Fields, Included> {
   /** The rows to list. Default: all rows. */
-  readonly filter?: FilterInput | undefined;
+  readonly filter?: FilterOf<R, Filter> | undefined;
   /** The order of the rows. Default: by the primary key. */
   readonly orderBy?: readonly OrderInput<OrderFieldOf<R>>[] | undefined;
   /** The maximum number of rows in one page. */
@@ -62,7 +73,7 @@ export interface GetOptions<
   Fields extends PathOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
   Tag extends string = string,
-> extends RowOptions<Fields, Included> {
+> extends RowOptions<R, Fields, Included> {
   /** The ETag of the caller's copy. The result is null if the stored row still has this ETag. */
   readonly ifNoneMatch?: Tag | null | undefined;
 }

@@ -1,6 +1,7 @@
 import type { HasHandle } from "./handle.ts";
-import type { AggregateOptions, GroupOf, Groups } from "./aggregates.ts";
-import type { FilterInput, GetOptions, ListOptions, RequestOptions } from "./read_options.ts";
+import type { AggregateOptions, GroupOf, Groups, NumericOf } from "./aggregates.ts";
+import type { FilterInput, FilterOf } from "./checked_text.ts";
+import type { GetOptions, ListOptions, OptionsWith, RequestOptions } from "./read_options.ts";
 import type { ApiResource, FieldOf, Has, IncludeOf, Page, PathOf, RowOf, Tagged } from "./rows.ts";
 import type { SearchInput, SearchResult } from "./search.ts";
 
@@ -17,8 +18,8 @@ export type ResourceClient<R extends ApiResource> =
   & ReadRequests<R>
   & OnlyWhere<Has<R, "aggregate">, AggregateRequests<R>>
   & OnlyWhere<Has<R, "search">, SearchRequests<R>>
-  & OnlyWhere<IsWritten<R["create"]>, CreateRequests<R>>
-  & OnlyWhere<IsWritten<R["update"]>, UpdateRequests<R>>
+  & OnlyWhere<Has<R, "create">, CreateRequests<R>>
+  & OnlyWhere<Has<R, "update">, UpdateRequests<R>>
   & OnlyWhere<Has<R, "delete">, DeleteRequests<R>>
   & OnlyWhere<Has<R, "restore">, RestoreRequests<R>>
   & OnlyWhere<Has<R, "batch">, BatchRequests<R>>;
@@ -26,31 +27,26 @@ export type ResourceClient<R extends ApiResource> =
 /** @internal `Requests` if the condition is true, or else `unknown`, which adds no members. */
 export type OnlyWhere<Condition, Requests> = Condition extends true ? Requests : unknown;
 
-/** @internal True unless `Body` is `never`. An operation with the body `never` does not exist. */
-export type IsWritten<Body> = [Body] extends [never] ? false : true;
-
 /** The batch requests that a client can send to one resource. */
-export type BatchRequests<R extends ApiResource> =
-  & OnlyWhere<IsWritten<R["create"]>, CreateBatches<R>>
-  & OnlyWhere<IsWritten<R["update"]>, UpdateBatches<R>>
+export type BatchRequests<R extends ApiResource, Rule = never> =
+  & OnlyWhere<Has<R, "create">, CreateBatches<R, Rule>>
+  & OnlyWhere<Has<R, "update">, UpdateBatches<R, Rule>>
   & ([R["create"], R["update"]] extends [never, unknown] | [unknown, never] ? unknown
-    : UpsertBatches<R>)
-  & OnlyWhere<Has<R, "delete">, DeleteBatches>;
+    : UpsertBatches<R, Rule>)
+  & OnlyWhere<Has<R, "delete">, DeleteBatches<R, Rule>>;
 
 /** The read requests and the procedures of a resource. */
-export interface ReadRequests<R extends ApiResource> extends HasHandle<R> {
-  /** Returns one page of the rows that match the filter. */
-  list<Fields extends PathOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
-    options?: ListOptions<R, Fields, Included>,
-  ): Promise<Page<RowOf<R, Fields, Included>>>;
-  /** Yields all rows that match the filter. The client reads them page by page. */
-  all<Fields extends PathOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
-    options?: ListOptions<R, Fields, Included>,
-  ): AsyncGenerator<RowOf<R, Fields, Included>, void, void>;
+export interface ReadRequests<R extends ApiResource> extends ReadCalls<R>, HasHandle<R> {
   /** Yields all pages of the rows that match the filter. */
-  pages<Fields extends PathOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
-    options?: ListOptions<R, Fields, Included>,
-  ): AsyncGenerator<Page<RowOf<R, Fields, Included>>, void, void>;
+  readonly pages: RowsRequest<R, "pages">;
+}
+
+/** The calls that read rows, of a client or of server-side code. `Rule` is a filter in code. */
+export interface ReadCalls<R extends ApiResource, Rule = never> {
+  /** Returns one page of the rows that match the filter. */
+  readonly list: RowsRequest<R, "page", Rule>;
+  /** Yields all rows that match the filter, which are read page by page. */
+  readonly all: RowsRequest<R, "rows", Rule>;
   /** Returns one row with its ETag, or null if the ETag still equals `ifNoneMatch`. */
   get<
     Fields extends PathOf<R> = FieldOf<R>,
@@ -58,15 +54,29 @@ export interface ReadRequests<R extends ApiResource> extends HasHandle<R> {
     Tag extends string = never,
   >(
     key: R["key"],
-    options?: GetOptions<R, Fields, Included, Tag>,
+    options?: OptionsWith<Rule, GetOptions<R, Fields, Included, Tag>>,
   ): Promise<Tagged<RowOf<R, Fields, Included> | ([Tag] extends [never] ? never : null)>>;
   /** Returns the number of rows that match the filter. */
-  count(
-    options?: RequestOptions & { filter?: FilterInput | undefined; withDeleted?: boolean },
+  count<const Filter extends FilterInput = FilterInput>(
+    options?: OptionsWith<
+      Rule,
+      Pick<ListOptions<R, never, never, Filter>, "filter" | "withDeleted" | keyof RequestOptions>
+    >,
   ): Promise<number>;
   /** The procedures, by their names. */
-  readonly rpc: ProceduresOf<R["procedures"]>;
+  readonly rpc: ProceduresOf<R["procedures"], OptionsWith<Rule, WriteRequestOptions>>;
 }
+
+/** A request for one page, all pages or all rows. The options determine the type of the rows. */
+export type RowsRequest<R extends ApiResource, Result extends string, Rule = never> = <
+  Fields extends PathOf<R> = FieldOf<R>,
+  Included extends IncludeOf<R> = never,
+  const Filter extends FilterInput = FilterInput,
+>(
+  options?: OptionsWith<Rule, ListOptions<R, Fields, Included, Filter>>,
+) => Result extends "page" ? Promise<Page<RowOf<R, Fields, Included>>>
+  : Result extends "rows" ? AsyncGenerator<RowOf<R, Fields, Included>, void, void>
+  : AsyncGenerator<Page<RowOf<R, Fields, Included>>, void, void>;
 
 /** The procedures of a resource as functions. */
 export type ProceduresOf<Procedures, Options = WriteRequestOptions> = {
@@ -80,24 +90,27 @@ type ProcedureOf<Procedure, Options> = Procedure extends
   : never;
 
 /** The requests that compute metrics of many rows. */
-export interface AggregateRequests<R extends ApiResource> {
+export interface AggregateRequests<R extends ApiResource, Rule = never> {
   /** Returns metrics of the rows that match the filter, for each group. */
   aggregate<
     Key extends FieldOf<R> = never,
     Count extends boolean = never,
-    Sum extends FieldOf<R> = never,
-    Avg extends FieldOf<R> = never,
+    Sum extends NumericOf<R> = never,
+    Avg extends NumericOf<R> = never,
     Min extends FieldOf<R> = never,
     Max extends FieldOf<R> = never,
+    const Filter extends FilterInput = FilterInput,
   >(
-    options?: AggregateOptions<R, Key, Count, Sum, Avg, Min, Max>,
+    options?: OptionsWith<Rule, AggregateOptions<R, Key, Count, Sum, Avg, Min, Max, Filter>>,
   ): Promise<Groups<GroupOf<R, Key, Count, Sum, Avg, Min, Max>>>;
 }
 
 /** The requests that search for words. */
-export interface SearchRequests<R extends ApiResource, Options = SearchInput> {
+export interface SearchRequests<R extends ApiResource, Rule = never> {
   /** Returns the rows that contain the words, the best match first. */
-  search(options: Options): Promise<SearchResult<R["row"]>>;
+  search<const Filter extends FilterInput = FilterInput>(
+    options: OptionsWith<Rule, SearchInput<FilterOf<R, Filter>>>,
+  ): Promise<SearchResult<R["row"]>>;
 }
 
 /** The requests that create rows. */
@@ -131,11 +144,11 @@ export interface RestoreRequests<R extends ApiResource, Options = ConditionalOpt
 }
 
 /** The batches that create rows. */
-export interface CreateBatches<R extends ApiResource> {
+export interface CreateBatches<R extends ApiResource, Rule = never> {
   /** Creates all of these rows, or none of them. */
   createBatch(
     items: readonly BatchItem<R["create"]>[],
-    options?: WriteRequestOptions,
+    options?: OptionsWith<Rule, WriteRequestOptions>,
   ): Promise<R["row"][]>;
   /**
    * Creates any number of rows in successive batches, and returns the number of rows. If a batch
@@ -149,36 +162,39 @@ export interface CreateBatches<R extends ApiResource> {
 }
 
 /** The batches that change rows. */
-export interface UpdateBatches<R extends ApiResource> {
+export interface UpdateBatches<R extends ApiResource, Rule = never> {
   /** Changes every row that matches the filter. Returns the number of changed rows. */
-  updateBatch(
-    filter: FilterInput,
+  updateBatch<const Filter extends FilterInput = FilterInput>(
+    filter: FilterOf<R, Filter> | Rule,
     patch: R["update"],
-    options?: WriteRequestOptions,
+    options?: OptionsWith<Rule, WriteRequestOptions>,
   ): Promise<number>;
   /** Replaces all the rows whose keys are in these bodies, or none of them. */
   replaceBatch(
     items: readonly ConditionalItem<ReplaceBody<R>>[],
-    options?: WriteRequestOptions,
+    options?: OptionsWith<Rule, WriteRequestOptions>,
   ): Promise<R["row"][]>;
 }
 
 /** The batches that create or change rows. */
-export interface UpsertBatches<R extends ApiResource> {
+export interface UpsertBatches<R extends ApiResource, Rule = never> {
   /**
    * For each body, changes the row that has the body's key, or creates a row if no row has this
    * key. The key is the primary key, or the unique key that `on` names.
    */
   upsertBatch(
     items: readonly ConditionalItem<R["create"]>[],
-    options?: WriteRequestOptions & UniqueKeyOption<R>,
+    options?: OptionsWith<Rule, WriteRequestOptions> & UniqueKeyOption<R>,
   ): Promise<R["row"][]>;
 }
 
 /** The batches that delete rows. */
-export interface DeleteBatches {
+export interface DeleteBatches<R extends ApiResource, Rule = never> {
   /** Deletes every row that matches the filter. Returns the number of deleted rows. */
-  deleteBatch(filter: FilterInput, options?: WriteRequestOptions): Promise<number>;
+  deleteBatch<const Filter extends FilterInput = FilterInput>(
+    filter: FilterOf<R, Filter> | Rule,
+    options?: OptionsWith<Rule, WriteRequestOptions>,
+  ): Promise<number>;
 }
 
 /** The options of every write. */

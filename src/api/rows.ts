@@ -1,4 +1,5 @@
-import type { IncludedMetrics, MetricsIn } from "./metrics.ts";
+import type { Flat, IncludedMetrics, MetricsIn } from "./metrics.ts";
+import type { NamesIn, NestedIn, RelationName } from "./include_text.ts";
 
 /** The names of the fields of a resource's rows. */
 export type FieldOf<R extends ApiResource> = keyof R["row"] & string;
@@ -15,13 +16,11 @@ export type IncludeOf<R extends ApiResource> =
 /** A row of a resource with only these fields, and with these related rows. */
 export type RowOf<R extends ApiResource, Fields, Included extends PropertyKey> = [Included] extends
   [never] ? SelectedRow<R["row"], Fields>
-  :
+  : Flat<
     & SelectedRow<R["row"], Fields>
     & IncludedRows<R, Included>
-    & IncludedAggregates<R, Included> extends infer Row
-  // With a mapped type, editors show one object type instead of an intersection.
-    ? { [Name in keyof Row]: Row[Name] }
-  : never;
+    & IncludedAggregates<R, Included>
+  >;
 
 /** A row with its ETag. */
 export interface Tagged<Row> {
@@ -50,6 +49,7 @@ export type RelationOf<R extends ApiResource> = keyof R["relations"] & string;
 
 /** @internal A row with only these fields. */
 export type SelectedRow<Row, Fields> = [keyof Row] extends [Fields] ? Row
+  : string extends keyof Row ? Row
   : {
     [Name in keyof Row as Extract<Name, FirstName<Fields>>]: Name extends Fields ? Row[Name]
       : PartOf<Row[Name]> | null;
@@ -63,48 +63,58 @@ type PartOf<Value> = unknown extends Value ? unknown
   : Value;
 
 /** @internal The members of a row that these items of `include` add. */
-type IncludedRows<R extends ApiResource, Included extends PropertyKey> = {
-  [
-    Item in Included as [MetricsIn<Item>] extends [never] ? RelationName<Item> & PropertyKey : never
-  ]: IncludedRow<
-    R["relations"][RelationName<Item> & keyof R["relations"]],
-    Item
+type IncludedRows<R extends ApiResource, Item> = {
+  [Name in RelationName<WithoutMetrics<Item>> & RelationOf<R>]: RelatedRows<
+    R["relations"][Name],
+    RelatedRow<TargetOf<R, Name>, ItemsOf<WithoutMetrics<Item>, Name>>
   >;
 };
 
-/** @internal The member `_aggregates` of a row: the metrics that items of `include` request. */
-type IncludedAggregates<R extends ApiResource, Included extends PropertyKey> =
-  [MetricsIn<Included>] extends [never] ? unknown : {
-    _aggregates: {
-      [
-        Item in Included as [MetricsIn<Item>] extends [never] ? never
-          : RelationName<Item> & PropertyKey
-      ]: R["relations"][RelationName<Item> & keyof R["relations"]] extends readonly (infer Row)[]
-        ? IncludedMetrics<Row, MetricsIn<Item>>
-        : never;
-    };
-  };
+type WithoutMetrics<Item> = Item extends unknown ? [MetricsIn<Item>] extends [never] ? Item : never
+  : never;
 
-/** @internal The name of the relation that an item of `include` loads. */
-type RelationName<Item> = Item extends `${infer Name}(${string}` ? RelationName<Name>
-  : Item extends `${infer Name}.${string}` ? Name
-  : Item;
+/** The items of `include` that load this relation. */
+type ItemsOf<Item, Name> = Item extends unknown ? RelationName<Item> extends Name ? Item : never
+  : never;
 
-/** @internal The value of a relation that `include` loads: a row, a list of rows, or null. */
-type IncludedRow<Value, Item> = Value extends readonly (infer Row)[] ? IncludedFields<Row, Item>[]
+/** The value of a relation that `include` loads: a row, a list of rows, or null. */
+type RelatedRows<Value, Row> = unknown extends Value ? unknown
+  : Value extends readonly unknown[] ? Row[]
   : Value extends null ? null
-  : IncludedFields<Value, Item>;
-
-/** @internal A related row. Options in `include` can omit fields of the row or add more rows. */
-type IncludedFields<Row, Item> = Item extends `${string}(${string}` ? Partial<Row> & FurtherFields
-  : Item extends `${string}.${string}` ? Row & FurtherFields
   : Row;
 
-/** @internal The members of unknown types that a related row can have, e.g. its related rows. */
-interface FurtherFields {
-  /** A member of unknown type. Check its value before you use it. */
-  readonly [name: string]: unknown;
+/** A related row with the fields and related rows that its items of `include` request. */
+type RelatedRow<R extends ApiResource, Item> = RowOf<
+  R,
+  [NamesIn<Item, "select">] extends [never] ? FieldOf<R>
+    : '"' extends NamesIn<Item, "select"> ? FieldOf<R>
+    : NamesIn<Item, "select">,
+  NestedIn<Item> & string
+>;
+
+/** @internal The resource of a related row. Its own relations are unknown without `targets`. */
+export type TargetOf<R extends ApiResource, Name> = R extends
+  { readonly targets: { readonly [Each in Name & string]: infer Target extends ApiResource } }
+  ? Target
+  : UntypedTarget<R["relations"][Name & keyof R["relations"]]>;
+
+/** @internal The resource of a related row, of which only the row is known. */
+export interface UntypedTarget<Value> extends ApiResource {
+  readonly row: Value extends readonly (infer Row)[] ? Row & object
+    : unknown extends Value ? Record<string, unknown>
+    : NonNullable<Value>;
+  readonly relations: Record<string, unknown>;
 }
+
+/** @internal The member `_aggregates` of a row: the metrics that items of `include` request. */
+type IncludedAggregates<R extends ApiResource, Included> = [MetricsIn<Included>] extends [never]
+  ? unknown
+  : {
+    _aggregates: {
+      [Item in Included as [MetricsIn<Item>] extends [never] ? never : RelationName<Item> & string]:
+        IncludedMetrics<TargetOf<R, RelationName<Item>>["row"], MetricsIn<Item>>;
+    };
+  };
 
 /** The types of one resource in an `Api`. The command `resource-api types` writes them. */
 export interface ApiResource {
@@ -120,6 +130,10 @@ export interface ApiResource {
   readonly update: unknown;
   /** The related rows that `include` loads, by the names of the relations. */
   readonly relations: object;
+  /** The resources of the related rows. Default: the compiler knows only the related rows. */
+  readonly targets?: object;
+  /** The fields with sums and averages. Default: all fields. */
+  readonly numeric?: string;
   /** True if the rows of the resource have ETags. */
   readonly etag: boolean;
   /** The inputs and outputs of the resource's procedures, by the names of the procedures. */
@@ -131,6 +145,11 @@ export interface ApiResource {
 /** The operations for which an `Api` has no body types, so that `operations` must list them. */
 export type ApiOperation = "delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe";
 
-/** @internal `true` if a resource has an operation; `false` if `operations` omits it. */
-export type Has<R extends ApiResource, Operation extends ApiOperation> = R extends
-  { readonly operations: infer Named } ? [Operation] extends [Named] ? true : false : true;
+/** @internal An operation of which a client must know if the service offers it. */
+export type AnyOperation = ApiOperation | "create" | "update";
+
+/** @internal `true` if the service offers an operation. */
+export type Has<R extends ApiResource, Operation extends AnyOperation> = Operation extends
+  "create" | "update" ? [R[Operation]] extends [never] ? false : true
+  : R extends { readonly operations: infer Named } ? [Operation] extends [Named] ? true : false
+  : true;

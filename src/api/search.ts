@@ -1,11 +1,12 @@
-import type { FilterInput, RequestOptions } from "./read_options.ts";
+import type { FilterInput } from "./checked_text.ts";
+import type { RequestOptions } from "./read_options.ts";
 
 /** The input of a search. */
-export interface SearchInput extends RequestOptions {
+export interface SearchInput<Filter = FilterInput> extends RequestOptions {
   /** The words to find. A row must contain every word. The last word also matches as a prefix. */
   readonly q: string;
   /** The rows to search. Default: all rows. */
-  readonly filter?: FilterInput | undefined;
+  readonly filter?: Filter | undefined;
   /** The maximum number of rows in a page. Default: 20. */
   readonly limit?: number | undefined;
   /** The number of rows to skip. */

@@ -89,11 +89,14 @@ function interfacesOf(
 }
 
 function memberOf(resource: ResourceSchema, names: TypeNames, basePath: string): string {
-  const { path, capabilities, etag, procedures } = resource;
+  const { path, fields, relations, capabilities, etag, procedures } = resource;
   const name = names.get(path);
   const calls = procedures.map(({ name, input, output }) =>
     `      ${propertyName(name)}: { input: ${toTsType(input)}; output: ${toTsType(output)} };\n`
   ).join("");
+  const targets = relations.filter(({ path }) => names.has(path)).map((relation) =>
+    `${propertyName(relation.name)}: Api[${JSON.stringify(relativePath(relation.path, basePath))}]`
+  );
   return [
     `  ${propertyName(relativePath(path, basePath))}: {`,
     `    path: ${JSON.stringify(path)};`,
@@ -102,6 +105,8 @@ function memberOf(resource: ResourceSchema, names: TypeNames, basePath: string):
     `    create: ${capabilities.enableCreate ? `${name}Create` : "never"};`,
     `    update: ${capabilities.enableUpdate ? `${name}Update` : "never"};`,
     `    relations: ${name}Relations;`,
+    `    targets: {${targets.length === 0 ? "" : ` ${targets.join("; ")} `}};`,
+    `    numeric: ${namesOf(fields.filter(isNumeric))};`,
     `    etag: ${etag !== null};`,
     `    procedures: {${calls === "" ? "" : `\n${calls}    `}};`,
     `    operations: ${operationsOf(resource)};`,
@@ -164,8 +169,18 @@ function operationsOf({ capabilities }: ResourceSchema): string {
     ["search", capabilities.enableSearch],
     ["subscribe", capabilities.enableSubscribe],
   ];
-  const own = names.filter(([, isThere]) => isThere).map(([name]) => JSON.stringify(name));
-  return own.length === 0 ? "never" : own.join(" | ");
+  return namesOf(names.filter(([, isThere]) => isThere).map(([name]) => ({ name })));
+}
+
+/** Returns the union of these names, or `never`. */
+function namesOf(named: readonly { readonly name: string }[]): string {
+  return named.map(({ name }) => JSON.stringify(name)).join(" | ") || "never";
+}
+
+/** Returns true if the service computes sums and averages of the field. */
+function isNumeric({ type, schema }: FieldSchema): boolean {
+  if (type === "any" || type === "computed" || schema !== undefined) return type === "any";
+  return kindProperties[type].arithmetic !== null;
 }
 
 function relativePath(path: string, basePath: string): string {

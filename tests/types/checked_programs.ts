@@ -1,6 +1,7 @@
 import { checkProgram, type TypeError } from "./check_program.ts";
 import { inferApiProgram } from "./client/infer_api_program.ts";
 import { manyResourcesProgram } from "./client/many_resources.ts";
+import { probesProgram } from "./client/probes.ts";
 import { writtenTypesProgram } from "./client/written_types_program.ts";
 import { mistakeProgram } from "./mistake_program.ts";
 import { rightsGuide } from "../examples/rights_guide.ts";
@@ -14,6 +15,7 @@ const programs = {
   rightsCorrections: { ...rightsMistakeProgram("$2"), "guide.ts": rightsGuide },
   inferApi: inferApiProgram,
   writtenTypes: writtenTypesProgram,
+  probes: probesProgram,
   manyResources: manyResourcesProgram(200),
 } satisfies Record<string, Readonly<Record<string, string>>>;
 

@@ -1,6 +1,8 @@
-import { type Handle, handle, type HasHandle } from "../../api/handle.ts";
+import { type Handle, handle } from "../../api/handle.ts";
 import { queryString } from "../request/query_string.ts";
-import type { FilterInput, OrderInput } from "../../api/read_options.ts";
+import type { FilterInput, FilterOf, IncludeItemOf, Offers } from "../../api/checked_text.ts";
+import type { AggregateOptions, GroupOf, NumericOf } from "../../api/aggregates.ts";
+import type { OrderInput, RequestOptions } from "../../api/read_options.ts";
 import { connectionOf } from "./direct_connection.ts";
 import type { LiveListState } from "./live_list_state.ts";
 import type { LiveMessage, LiveRow, LiveSeed, LiveStatus, Subscriber } from "./live_messages.ts";
@@ -8,7 +10,6 @@ import { type OpenList, openListsOf } from "./open_lists.ts";
 import { sortFieldOf } from "./row_order.ts";
 import { RowSet } from "./row_set.ts";
 import { createStore, type Store, throwLater } from "./store.ts";
-import type { ResourceClient } from "../../api/resource_client.ts";
 import type { ApiResource, FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
 import type { ServiceError } from "../request/service_error.ts";
 
@@ -92,15 +93,16 @@ export interface LiveListQuery<
   R extends ApiResource = ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
+  Filter extends FilterInput = FilterInput,
 > {
   /** The filter, as in a list request. */
-  readonly filter?: FilterInput | undefined;
+  readonly filter?: FilterOf<R, Filter> | undefined;
   /** The order, as in a list request. NULL is last. Rows with equal values are in key order. */
   readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | undefined;
   /** The requested fields. Fields of `orderBy` are always added. Default: all fields. */
   readonly select?: readonly Fields[] | undefined;
   /** Related rows to include. */
-  readonly include?: readonly Included[] | undefined;
+  readonly include?: readonly IncludeItemOf<R, Included>[] | undefined;
 }
 
 /** The query of a live list, its initial rows, and which unconfirmed rows it shows. */
@@ -108,7 +110,8 @@ export interface LiveListOptions<
   R extends ApiResource = ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
-> extends LiveListQuery<R, Fields, Included> {
+  Filter extends FilterInput = FilterInput,
+> extends LiveListQuery<R, Fields, Included, Filter> {
   /** The result of `prefetch`, for instance from a server. The list starts with these rows. */
   readonly seed?: LiveSeed | undefined;
   /**
@@ -137,14 +140,15 @@ export function liveList<
   R extends ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = never,
+  const Filter extends FilterInput = FilterInput,
 >(
-  resource: ResourceClient<R>,
-  options?: LiveListOptions<R, Fields, Included>,
-): LiveList<RowOf<R, Fields, Included>>;
-export function liveList(resource: HasHandle, options: UntypedListOptions = {}): LiveList<object> {
-  const [store, set] = createLiveListStore(resource[handle], options);
+  resource: Offers<R, "subscribe">,
+  options: LiveListOptions<R, Fields, Included, Filter> = {},
+): LiveList<RowOf<R, Fields, Included>> {
+  // The casts are safe: the options have the general types, too, and determine the types of rows.
+  const [store, set] = createLiveListStore(resource[handle], options as UntypedListOptions);
   return {
-    ...store,
+    ...store as Store<LiveListState<RowOf<R, Fields, Included>>>,
     seed() {
       const { description, rows, token } = set;
       return description && token
@@ -159,7 +163,7 @@ export function liveList(resource: HasHandle, options: UntypedListOptions = {}):
  * in a page that a server has rendered. Rejects if the list cannot be opened.
  */
 export function prefetch<R extends ApiResource>(
-  resource: ResourceClient<R>,
+  resource: Offers<R, "subscribe">,
   query: LiveListQuery<R> = {},
 ): Promise<LiveSeed> {
   const list = liveList(resource, query);
@@ -187,18 +191,32 @@ export interface LiveAggregateState<Group = unknown> {
   readonly error: ServiceError | null;
 }
 
-/** Creates a live aggregate. `query` has the query parameters of `GET /aggregate`. */
-export function liveAggregate(
-  resource: HasHandle,
-  query: Readonly<Record<string, unknown>>,
-): Store<LiveAggregateState> {
+/** Creates a live aggregate. `query` has the options of the method `aggregate`. */
+export function liveAggregate<
+  R extends ApiResource,
+  Key extends FieldOf<R> = never,
+  Count extends boolean = never,
+  Sum extends NumericOf<R> = never,
+  Avg extends NumericOf<R> = never,
+  Min extends FieldOf<R> = never,
+  Max extends FieldOf<R> = never,
+  const Filter extends FilterInput = FilterInput,
+>(
+  resource: Offers<R, "aggregate">,
+  query: Omit<
+    AggregateOptions<R, Key, Count, Sum, Avg, Min, Max, Filter>,
+    keyof RequestOptions
+  >,
+): Store<LiveAggregateState<GroupOf<R, Key, Count, Sum, Avg, Min, Max>>> {
+  type State = LiveAggregateState<GroupOf<R, Key, Count, Sum, Avg, Min, Max>>;
   const { transport, path } = resource[handle];
-  let state: LiveAggregateState = {
+  let state: State = {
     ...{ groups: [], hasMore: false, status: "connecting", error: null },
   };
   function receive(message: LiveMessage): void {
     if (message.type === "aggregate") {
-      const { groups, hasMore } = message;
+      // The cast is safe: the query determines the types of the groups.
+      const { groups, hasMore } = message as typeof message & Pick<State, "groups">;
       state = { groups, hasMore, status: "live", error: null };
     } else if (message.type === "status") {
       const isNew = message.status === "stale" && state.status === "connecting";

@@ -1,4 +1,4 @@
-import type { FilterInput } from "../../api/read_options.ts";
+import type { FilterInput } from "../../api/checked_text.ts";
 import type { LiveMessage, LiveRow } from "./live_messages.ts";
 import type { RowSet } from "./row_set.ts";
 import type { Transport } from "../../api/transport.ts";

@@ -2,7 +2,8 @@ import type { NewRow } from "../live/live_list_state.ts";
 import type { Store } from "../live/store.ts";
 import type { ServiceError } from "../request/service_error.ts";
 import type { ApiResource } from "../../api/rows.ts";
-import type { ResourceClient } from "../../api/resource_client.ts";
+import type { ReplaceBody } from "../../api/resource_client.ts";
+import type { Offers } from "../../api/checked_text.ts";
 import type { OnConflict } from "./send_job.ts";
 import type { Job, JobRow, JobStorage } from "./job.ts";
 import type { OutboxState } from "./job_view.ts";
@@ -63,24 +64,24 @@ export interface OutboxWriteOptions<R extends ApiResource> {
 /** Shows writes immediately, stores them, and sends them when the service is reachable. */
 export interface Outbox extends Store<OutboxState> {
   /** Creates a row. */
-  create<R extends ApiResource>(resource: ResourceClient<R>, body: R["create"]): Write<R["row"]>;
+  create<R extends ApiResource>(resource: Offers<R, "create">, body: R["create"]): Write<R["row"]>;
   /** Changes the fields in the patch. */
   update<R extends ApiResource>(
-    resource: ResourceClient<R>,
+    resource: Offers<R, "update">,
     target: Target<R>,
     patch: R["update"],
     options?: OutboxWriteOptions<R>,
   ): Write<R["row"]>;
   /** Replaces the row. Fields that the body omits get their defaults. */
   replace<R extends ApiResource>(
-    resource: ResourceClient<R>,
+    resource: Offers<R, "update">,
     target: Target<R>,
-    body: R["create"],
+    body: ReplaceBody<R>,
     options?: OutboxWriteOptions<R>,
   ): Write<R["row"]>;
   /** Deletes the row. */
   delete<R extends ApiResource>(
-    resource: ResourceClient<R>,
+    resource: Offers<R, "delete">,
     target: Target<R>,
     options?: OutboxWriteOptions<R>,
   ): Write<R["row"]>;

@@ -22,14 +22,22 @@ export interface CallResult {
 /** Sends a request and returns the JSON value of the response. */
 export type Call<Result> = (options?: CallOptions, body?: unknown) => Promise<Result>;
 
-/** Returns the function that sends requests with a method and a path within the resource. */
-export type CallFactory = (method: string, place: string) => Call<CallResult>;
+/**
+ * Returns the function that sends requests with a method and a path within the resource. If
+ * `member` is a string, the call returns only the value of the response, or this member of it.
+ */
+export interface CallFactory {
+  (method: string, place: string): Call<CallResult>;
+  (method: string, place: string, member: string): Call<unknown>;
+}
 
 export function createCalls({ transport, path }: Handle): CallFactory {
-  return (method, place) =>
+  // The cast is safe: the result depends on `member` as the interface says.
+  return ((method: string, place: string, member?: string) =>
   async (
-    { signal, timeoutMs, ifMatch, ifNoneMatch, idempotencyKey, optimisticId, ...query } = {},
-    body,
+    { signal, timeoutMs, ifMatch, ifNoneMatch, idempotencyKey, optimisticId, ...query }:
+      CallOptions = {},
+    body?: unknown,
   ) => {
     const parameters = queryString(query);
     // Proxies reject long URLs, so a long query of a list is sent in a body.
@@ -52,18 +60,13 @@ export function createCalls({ transport, path }: Handle): CallFactory {
     if (!value && response.status !== (ifNoneMatch ? 304 : 0)) {
       throw await errorOfResponse(response);
     }
-    return { value, etag: response.headers.get("etag") };
-  };
+    return member === undefined
+      ? { value, etag: response.headers.get("etag") }
+      : member
+      ? value[member]
+      : value;
+  }) as CallFactory;
 }
 
 /** The maximum length of a query string in a URL. Most proxies allow 8 kB. */
 const maxQueryLength = 6_000;
-
-/** Wraps a call so that it returns only the value of the response, or one member of the value. */
-export function callForValue(call: Call<CallResult>, member?: string): Call<unknown> {
-  return async (options, body) => {
-    const { value } = await call(options, body);
-    // The cast is safe if the response is an object with the named member, as the service promises.
-    return member ? (value as Readonly<Record<string, unknown>>)[member] : value;
-  };
-}

@@ -2,7 +2,7 @@ import type { ApiOf, Client, ResourceClient } from "../../api/resource_client.ts
 import type { CreateClientOptions } from "./client_options.ts";
 import { type Handle, handle } from "../../api/handle.ts";
 import { createTransport } from "./transport.ts";
-import { callForValue, type CallOptions, createCalls } from "./call.ts";
+import { type CallOptions, createCalls } from "./call.ts";
 import type { ImportOptions } from "./import_rows.ts";
 import { type KeyInput, keyPath } from "./key_path.ts";
 import type { ApiResource, Page } from "../../api/rows.ts";
@@ -53,9 +53,9 @@ function createRequests(own: Handle) {
 
   const ofItems =
     (method: string, place: string) => (items: readonly unknown[], options?: CallOptions) =>
-      callForValue(call(method, place), "items")(options, { items });
+      call(method, place, "items")(options, { items });
 
-  const list = callForValue(call("GET", ""));
+  const list = call("GET", "", "");
   const get = ofRow("GET");
   const patch = ofRow("PATCH");
   const createBatch = ofItems("POST", "/batch");
@@ -78,9 +78,9 @@ function createRequests(own: Handle) {
       for await (const page of pages(options)) yield* page.items;
     },
     get,
-    count: callForValue(call("GET", "/count"), "count"),
-    aggregate: callForValue(call("GET", "/aggregate")),
-    search: callForValue(call("GET", "/search")),
+    count: call("GET", "/count", "count"),
+    aggregate: call("GET", "/aggregate", ""),
+    search: call("GET", "/search", ""),
     create: (body: unknown, options?: CallOptions) => call("POST", "")(options, body),
     async update(
       key: KeyInput,
@@ -100,9 +100,9 @@ function createRequests(own: Handle) {
     upsertBatch,
     replaceBatch: ofItems("PUT", "/batch"),
     updateBatch: (filter: unknown, patch: unknown, options?: CallOptions) =>
-      callForValue(call("PATCH", "/batch"), "count")(options, { filter: `${filter}`, patch }),
+      call("PATCH", "/batch", "count")(options, { filter: `${filter}`, patch }),
     deleteBatch: (filter: unknown, options?: CallOptions) =>
-      callForValue(call("DELETE", "/batch"), "count")(options, { filter: `${filter}` }),
+      call("DELETE", "/batch", "count")(options, { filter: `${filter}` }),
     async import(rows: Iterable<unknown>, options?: ImportOptions) {
       const { importRows } = await import("./import_rows.ts");
       const { randomId } = own.transport.environment;
@@ -110,7 +110,7 @@ function createRequests(own: Handle) {
     },
     rpc: new Proxy({}, {
       get: (_none, name) => (input: unknown = {}, options?: CallOptions) =>
-        callForValue(call("POST", `/rpc/${name as string}`), "data")(options, input),
+        call("POST", `/rpc/${name as string}`, "data")(options, input),
     }),
   } satisfies Record<keyof ResourceClient<ApiResource>, unknown>;
 }

@@ -248,7 +248,7 @@ testOnDialects(
       let user: string | null = null;
       const api = clientOf(service, { token: () => user });
       const own = liveList(api.own);
-      const wrong = liveList(api.things, { filter: "nothing==1" });
+      const wrong = liveList(api.things, { filter: "nothing==1" as string });
       const open = liveList(api.things);
       const closings = [own, wrong, open].map((list) => list.subscribe(() => {}));
       const refused = await until(own, ({ status }) => status !== "connecting");
@@ -261,7 +261,11 @@ testOnDialects(
       await until(own, ({ status }) => status === "live");
       assertEquals(open.get().status, "live");
       closings.forEach((end) => end());
-      await assertRejects(() => prefetch(api.things, { filter: "nothing==1" }), Error, "nothing");
+      await assertRejects(
+        () => prefetch(api.things, { filter: "nothing==1" as string }),
+        Error,
+        "nothing",
+      );
     }),
 );
 

@@ -65,7 +65,12 @@ export const describedApi: ServiceSchema = {
       fields: [field("id", "text", { required: true, createOnly: true }), field("name", "text")],
       relations: [relation("notes", "hasMany", "notes")],
     }),
-    resourceOf("tags", { fields: [field("id", "uuid"), field("name", "text")] }),
+    resourceOf("tags", {
+      fields: [
+        ...[field("id", "uuid"), field("name", "text")],
+        field("shout", "text", { readOnly: true, onSelect: true }),
+      ],
+    }),
     resourceOf("places", {
       path: "/api/atlas/places",
       primaryKey: ["country", "number"],

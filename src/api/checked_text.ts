@@ -1,0 +1,98 @@
+import type { HasHandle } from "./handle.ts";
+import type {
+  AnyOperation,
+  ApiResource,
+  Has,
+  RelationOf,
+  TargetOf,
+  UntypedTarget,
+} from "./rows.ts";
+import type { Comparisons, FieldCompared, IsHidden, WordCompared } from "./filter_text.ts";
+import type { FilterIn, NamesIn, NestedIn, OrderedIn, RelationName } from "./include_text.ts";
+
+/** A filter: a string in the filter language, or the result of `rsql`. */
+export type FilterInput = string | { readonly filter: string; toString(): string };
+
+/**
+ * The type of a filter: `Text`, or a message if `Text` is a literal that compares an unknown field,
+ * or an enum field with an unknown value. The compiler accepts every string that it cannot read.
+ */
+export type FilterOf<R extends ApiResource, Text> = Text extends string
+  ? string extends Text ? FilterInput
+  : Checked<R, FilterFault<R, Text>, Text | Exclude<FilterInput, string>>
+  : FilterInput;
+
+/** The type of items of `include`: the items, or messages for the items with unknown names. */
+export type IncludeItemOf<R extends ApiResource, Item> = Checked<
+  R,
+  IncludeFault<R, Item>,
+  Item,
+  Item extends unknown ? [IncludeFault<R, Item>] extends [never] ? Item : never : never
+>;
+
+/** The client of a resource. Only a message, if the service does not offer the operation. */
+export type Offers<R extends ApiResource, Operation extends AnyOperation> =
+  & HasHandle<R>
+  & Checked<R, Has<R, Operation> extends true ? never : `There is no ${Operation}`, unknown>;
+
+/** @internal `Value`, or the fault. In a generic function, the compiler accepts all values. */
+type Checked<R, Fault, Value, Others = never> = [
+  [R] extends [never] ? true : [Fault] extends [never] ? true : never,
+] extends [never] ? NoInfer<Fault | Others>
+  : Value;
+
+/** @internal The faults of a filter. A name within a quantifier is a field of a related row. */
+type FilterFault<R extends ApiResource, Text> = ComparisonFault<
+  Text extends `${string}.${"some" | "none" | "every"}(${string}` ? RelatedTo<R> : R,
+  Comparisons<Text>
+>;
+
+/** A resource, and the resources to which at most three relations lead. */
+type RelatedTo<R extends ApiResource, Depth extends unknown[] = []> =
+  | R
+  | (Depth["length"] extends 3 ? never
+    : R extends { readonly targets: infer Targets }
+      ? RelatedTo<Extract<Targets[keyof Targets], ApiResource>, [...Depth, 1]>
+    : UntypedTarget<unknown>);
+
+type ComparisonFault<R extends ApiResource, Text> = Text extends unknown
+  ? NameFault<R, FieldCompared<Text>, WordCompared<Text>>
+  : never;
+
+/** A fault if there is no such field, or if the field has an enum without the value. */
+type NameFault<R extends ApiResource, Name, Value = never> = Name extends string
+  ? true extends IsHidden<Name> | (Name extends "" ? true : never) ? never
+  : [ValueAt<R, Name>] extends [never] ? `There is no field ${Name}`
+  : ValueFault<Exclude<ValueAt<R, Name>, null | undefined>, Value>
+  : never;
+
+type ValueFault<Enum, Value> = Value extends Enum ? never
+  : [Enum] extends [never] ? never
+  : [Enum] extends [string]
+    ? true extends IsHidden<Value> | (string extends Enum ? true : never) ? never
+    : `There is no value ${Value & string}`
+  : never;
+
+/** The type of the field to which a path leads, or `never` if there is no such field. */
+type ValueAt<R extends ApiResource, Path extends string> = R extends unknown
+  ? Path extends keyof R["row"] ? R["row"][Path] | undefined
+  : Path extends `${infer Name}.${infer Rest}`
+    ? Name extends RelationOf<R> ? ValueAt<TargetOf<R, Name>, Rest>
+    : Name extends keyof R["row"] ? unknown
+    : never
+  : never
+  : never;
+
+/** @internal The faults of an item of `include`, or `never`. */
+type IncludeFault<R extends ApiResource, Item> = Item extends unknown ? string extends Item ? never
+  : RelationName<Item> extends infer Name extends string ? IsHidden<Name> extends true ? never
+    : Name extends RelationOf<R> ? OptionsFault<TargetOf<R, Name>, Item>
+    : `There is no relation ${Name}`
+  : never
+  : never;
+
+type OptionsFault<R extends ApiResource, Item> =
+  | NameFault<R, NamesIn<Item, "select" | "sum" | "avg" | "min" | "max">>
+  | NameFault<R, OrderedIn<Item>>
+  | FilterFault<R, FilterIn<Item>>
+  | IncludeFault<R, NestedIn<Item>>;
