@@ -16,22 +16,26 @@ export const bundleModule = new URL("src/service/client/bundled_client.ts", root
 
 /** Returns the minified files of the client, by their paths below `/__service/`. */
 export async function bundleClient(): Promise<ReadonlyMap<string, string>> {
-  const client = await bundle("exports/client.ts", [{
-    name: "solver",
-    setup(build) {
-      build.onResolve(
-        { filter: /\/find_nonce\.ts$/ },
-        () => ({ path: `./${solver}`, external: true }),
-      );
-    },
-  }]);
+  const client = await bundle("exports/client.ts", [loading("./client/find_nonce.js")]);
   const findNonce = await bundle("src/client/pow/find_nonce.ts", []);
+  const linkPage = await bundle("dashboard/links/link_page.ts", [loading("./find_nonce.js")]);
   await stop();
-  return new Map([["client.js", client], [solver, findNonce]]);
+  return new Map([
+    ["client.js", client],
+    ["client/find_nonce.js", findNonce],
+    ["client/link_page.js", linkPage],
+  ]);
 }
 
-/** The solver of proofs of work, which the client loads when it needs it. */
-const solver = "client/find_nonce.js";
+/** Loads the solver of proofs of work from a relative path when the client needs it. */
+function loading(solver: string): Plugin {
+  return {
+    name: "solver",
+    setup(build) {
+      build.onResolve({ filter: /\/find_nonce\.ts$/ }, () => ({ path: solver, external: true }));
+    },
+  };
+}
 
 async function bundle(entry: string, plugins: Plugin[]): Promise<string> {
   const { outputFiles } = await build({

@@ -35,7 +35,6 @@ const notes = table("notes", {
 const db = await openDatabase("sqlite:accounts_page.db");
 await db.createTables([notes]);
 
-const site = "http://127.0.0.1:8000";
 const own = (user: User) => eq(notes.ownerId, user.id);
 
 const app = await createApp({
@@ -46,7 +45,8 @@ const app = await createApp({
       passwordAuth({
         signup: { pow: { difficulty: 20 } }, // a browser needs a tenth of a second
         // sendMail: ({ kind, user, link }) => …, without which links are printed
-        links: { verify: `${site}/verify`, reset: `${site}/reset` },
+        links: "http://127.0.0.1:8000", // the pages of the service
+        pages: { title: "Notes", logIn: "/" },
       }),
     ],
     recheckMs: 1_000, // so soon a logout ends the streams in every process
@@ -127,22 +127,14 @@ note.addEventListener("submit", async (event) => {
 });
 
 document.querySelector("#logout").addEventListener("click", () => show("", auth.logOut()));
-
-const token = new URLSearchParams(location.hash.slice(1)).get("token");
-if (token !== null) {
-  history.replaceState(null, "", "/");
-  show("Your account is ready: log in", auth.verify({ token }));
-}
 `;
 
 app.hono.get("/page.js", (c) => c.body(script, 200, { "content-type": "text/javascript" }));
-for (const path of ["/", "/verify"]) {
-  app.hono.get(path, (c) => {
-    const policy =
-      "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' data:";
-    c.header("content-security-policy", policy);
-    return c.html(page);
-  });
-}
+app.hono.get("/", (c) => {
+  const policy =
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' data:";
+  c.header("content-security-policy", policy);
+  return c.html(page);
+});
 
 export default { fetch: app.fetch };

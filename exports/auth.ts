@@ -19,6 +19,7 @@ export type {
   AccountGateOptions,
   CaptchaRequired,
   LinkOptions,
+  LinkPageOptions,
   LoginCaptchaOptions,
   LoginFacts,
   LoginOptions,

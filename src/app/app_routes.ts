@@ -235,6 +235,7 @@ export async function openAuthenticators(
     recheckMs,
     isProduction,
     path: `${resolved.mountedAt}${resolved.basePath}/auth`,
+    basePath: resolved.basePath,
   };
   const opened: Authenticator[] = [];
   for (const given of auth?.use ?? []) {

@@ -36,6 +36,12 @@ export function describeAccountRoute(
   };
 }
 
+/** Returns the description of the page at the path of a described route. */
+export function describeLinkPage({ id }: AccountRouteDescription, summary: string) {
+  const answers = { 200: { type: "text/html", schema: { type: "string" } } };
+  return describeAccountRoute({ id: `${id}Page`, summary, answers }, null);
+}
+
 const bodyProblems: readonly ProblemSlug[] = [
   ...["invalid-body", "request-timeout", "conflict", "payload-too-large"] as const,
   ...["unsupported-media-type", "validation-error"] as const,

@@ -12,7 +12,7 @@ import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import type { User } from "../auth/authorize.ts";
-import { htmlPage, pageSecurityPolicy } from "./html_page.ts";
+import { htmlPage, pageSecurityPolicy } from "../protocol/html_page.ts";
 import { futureProblems, problemExplanations } from "../protocol/problem_explanations.ts";
 import { escapeHtml } from "../protocol/escape_html.ts";
 

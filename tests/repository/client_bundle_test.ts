@@ -29,5 +29,8 @@ Deno.test("the client and its solver are one file each", () => {
   const imports = [...bundled].flatMap(([name, text]) =>
     [...text.matchAll(/(?:\bfrom|\bimport\()\s*"([^"]+)"/g)].map(([, path]) => [name, path])
   );
-  assertEquals(imports, [["client.js", "./client/find_nonce.js"]]);
+  assertEquals(imports, [
+    ["client.js", "./client/find_nonce.js"],
+    ["client/link_page.js", "./find_nonce.js"],
+  ]);
 });

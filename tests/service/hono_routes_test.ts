@@ -19,6 +19,7 @@ const contract = [
   "GET /api",
   "GET /__service/client.js",
   "GET /__service/client/find_nonce.js",
+  "GET /__service/client/link_page.js",
   "GET /api/notes",
   "POST /api/notes",
   "POST /api/notes/query",

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { escapeHtml } from "../../src/protocol/escape_html.ts";
 import { problemCode, problemCodes, problemTypeBase } from "../../src/protocol/problem_codes.ts";
 import { futureProblems } from "../../src/protocol/problem_explanations.ts";
-import { pageSecurityPolicy } from "../../src/service/html_page.ts";
+import { pageSecurityPolicy } from "../../src/protocol/html_page.ts";
 import { problemIndexPage, problemPage } from "../../src/service/service_pages.ts";
 
 Deno.test("every problem has a page with its title, status and code, and is in the index", () => {

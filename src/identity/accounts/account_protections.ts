@@ -1,43 +1,30 @@
 import type { Guard } from "../../guard/guard.ts";
-import type {
-  AccountProtectionOptions,
-  OperationProtection,
-} from "../../guard/operation_protection.ts";
+import type { AccountProtectionOptions } from "../../guard/operation_protection.ts";
 import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 
-export interface AccountProtections {
-  readonly login: OperationProtection;
-  /** The protection of a login that the risk check finds risky. Null without a risk check. */
-  readonly risky: OperationProtection | null;
-  readonly signup: OperationProtection | null;
-  readonly reset: OperationProtection | null;
+export type AccountProtections = ReturnType<typeof resolveAccountProtections>;
+
+interface GateOptions extends Pick<AccountProtectionOptions, "cost" | "pow"> {
+  readonly captcha: boolean | { readonly action?: string | undefined };
 }
 
 /** Returns the limits and requirements of account routes. Throws for a wrong option. */
 export function resolveAccountProtections(
-  { login, signup, passwordReset }: ResolvedPasswordAuthOptions,
+  { login: { captcha, pow, cost: { failed: cost } }, signup, passwordReset }:
+    ResolvedPasswordAuthOptions,
   guard: Guard,
-): AccountProtections {
-  const protect = (name: string, options: Omit<AccountProtectionOptions, "path">) =>
-    guard.protectAccounts({ path: `passwordAuth.${name}`, ...options });
-  const { captcha, pow, cost: { failed: cost } } = login;
-  const ofLogin = captchaOf(captcha);
+) {
+  const protect = (name: string, { cost, pow, captcha }: GateOptions) => {
+    const required = { action: typeof captcha === "object" ? captcha.action : undefined };
+    const path = `passwordAuth.${name}`;
+    return guard.protectAccounts({ path, cost, pow, captcha: captcha === false ? null : required });
+  };
   const byRisk = typeof captcha === "object" && captcha.required !== undefined;
   return {
-    login: protect("login", { cost, pow, captcha: byRisk ? null : ofLogin }),
-    risky: byRisk ? protect("login", { cost, pow, captcha: ofLogin }) : null,
-    signup: signup === false
-      ? null
-      : protect("signup", { ...signup, captcha: captchaOf(signup.captcha) }),
-    reset: passwordReset === false
-      ? null
-      : protect("passwordReset", { ...passwordReset, captcha: captchaOf(passwordReset.captcha) }),
+    login: protect("login", { cost, pow, captcha: byRisk ? false : captcha }),
+    /** The protection of a login that the risk check finds risky. Null without a risk check. */
+    risky: byRisk ? protect("login", { cost, pow, captcha }) : null,
+    signup: signup === false ? null : protect("signup", signup),
+    reset: passwordReset === false ? null : protect("passwordReset", passwordReset),
   };
-}
-
-function captchaOf(
-  given: boolean | { readonly action?: string | undefined },
-): AccountProtectionOptions["captcha"] {
-  if (given === false) return null;
-  return { action: given === true ? undefined : given.action };
 }

@@ -20,9 +20,11 @@ import {
   type AccountRouteDescription,
   accountRouteDescriptions,
   describeAccountRoute,
+  describeLinkPage,
 } from "../account_route_descriptions.ts";
 import type { AccountProtections } from "./account_protections.ts";
 import type { AccountService } from "./account_service.ts";
+import { createLinkPage, type LinkPageContent } from "./link_page.ts";
 import { logIn, readLogin } from "./log_in.ts";
 import { readPasswordReset, requestPasswordReset, resetPassword } from "./reset_password.ts";
 import { readSignup, readVerifyEmail, signUp, verifyEmail } from "./sign_up.ts";
@@ -34,19 +36,22 @@ export interface AccountRoutesOptions {
   readonly protections: AccountProtections;
   readonly guard: Guard;
   readonly trustedProxies: number;
+  readonly basePath: string;
 }
 
 interface AccountRoute<Input> {
   readonly path: string;
   readonly description: AccountRouteDescription;
-  /** Maximum cost and requirements of the route, for the OpenAPI document. */
+  /** The page at the path of the route, if a link in an email leads there. */
+  readonly page?: LinkPageContent;
+  /** Maximum cost and requirements of the route. Default: none. */
   readonly limits?: OperationProtection | null;
   /** True if a request costs nothing when it succeeds. */
   readonly isRefunded?: boolean;
   /** Parses the body. Throws a 422 for an invalid body. */
   read(call: AccountRequest, service: AccountService): Input;
-  /** Returns the cost and the requirements of a request; null for none. */
-  protection(input: Input, call: AccountRequest): MaybePromise<OperationProtection | null>;
+  /** Returns the cost and the requirements of a request. Default: `limits`. */
+  protection?(input: Input, call: AccountRequest): Promise<OperationProtection>;
   run(call: AccountRequest, input: Input, service: AccountService): MaybePromise<AccountReply>;
 }
 
@@ -56,15 +61,21 @@ interface RouteEnv {
 
 /** Creates the Hono app with the account routes, to be mounted at `{basePath}/auth`. */
 export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEnv> {
-  const { service, protections } = options;
-  const { signup, passwordReset } = service.options;
+  const { service, protections, basePath } = options;
   const hono = new Hono<RouteEnv>();
   const add = <Input>(route: AccountRoute<Input>) => {
     const description = describeAccountRoute(route.description, route.limits ?? null);
     const handler = (context: Context<RouteEnv>) => answer(context, route, options);
     hono.post(route.path, withRouteDescription(description, handler));
+    const { page } = route;
+    if (page !== undefined) {
+      const show = createLinkPage(`${basePath}/auth${route.path}`, page, service.options.pages);
+      const described = describeLinkPage(description, page.heading);
+      const showPage = ({ req: { raw } }: Context<RouteEnv>) => show(raw);
+      hono.get(route.path, withRouteDescription(described, showPage));
+    }
     hono.all(route.path, ({ req: { method } }) => {
-      throw methodProblem(method, ["POST"]);
+      throw methodProblem(method, page === undefined ? ["POST"] : ["GET", "POST"]);
     });
   };
   const me = describeAccountRoute(accountRouteDescriptions.me, null);
@@ -90,72 +101,61 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
     run: logIn,
   });
   addSessionRoutes(add, options);
-  if (signup !== false) addSignupRoutes(add, protections.signup, signup.verify);
-  if (passwordReset !== false) addResetRoutes(add, protections.reset);
+  addMailRoutes(add, options);
   return hono;
 }
 
 /** Adds a route, and rejects other methods at its path. */
 type AddRoute = <Input>(route: AccountRoute<Input>) => void;
 
-function addSessionRoutes(add: AddRoute, { service, protections }: AccountRoutesOptions): void {
-  const nothing = { read: () => null, protection: () => null };
+function addSessionRoutes(add: AddRoute, { protections }: AccountRoutesOptions): void {
+  const read = () => null;
   const { logout, logoutAll, change } = accountRouteDescriptions;
-  add({ ...nothing, path: "/logout", description: logout, run: (call) => logOut(call, service) });
-  add({
-    ...nothing,
-    path: "/logout/all",
-    description: logoutAll,
-    run: (call) => logOutEverywhere(call, service),
-  });
+  add({ read, path: "/logout", description: logout, run: logOut });
+  add({ read, path: "/logout/all", description: logoutAll, run: logOutEverywhere });
   add({
     path: "/password/change",
     description: change,
-    limits: protections.login,
     read: readPasswordChange,
     // Clients could use this route to guess passwords, too, so it is protected like the login.
-    protection: () => protections.login,
+    limits: protections.login,
     isRefunded: true,
     run: changePassword,
   });
 }
 
-function addSignupRoutes(
-  add: AddRoute,
-  limits: OperationProtection | null,
-  verifies: boolean,
-): void {
+/** Adds the routes that send mails, and the routes and pages to which the links in mails lead. */
+function addMailRoutes(add: AddRoute, { service, protections }: AccountRoutesOptions): void {
+  const { signup, passwordReset } = service.options;
+  const { signup: description, verify, forgot, reset } = accountRouteDescriptions;
+  if (signup !== false) {
+    const limits = protections.signup;
+    add({ path: "/signup", description, limits, read: readSignup, run: signUp });
+  }
+  if (signup !== false && signup.verify) {
+    const other = passwordReset === false ? undefined : "password/reset";
+    add({
+      path: "/verify",
+      description: verify,
+      page: { heading: "Confirm your e-mail address", password: "current-password", other },
+      read: readVerifyEmail,
+      run: verifyEmail,
+    });
+  }
+  if (passwordReset === false) return;
+  const limits = protections.reset;
   add({
-    path: "/signup",
-    description: accountRouteDescriptions.signup,
-    limits,
-    read: readSignup,
-    protection: () => limits,
-    run: signUp,
-  });
-  if (!verifies) return;
-  add({
-    path: "/verify",
-    description: accountRouteDescriptions.verify,
-    read: readVerifyEmail,
-    protection: () => null,
-    run: verifyEmail,
-  });
-}
-
-function addResetRoutes(add: AddRoute, limits: OperationProtection | null): void {
-  const limited = { limits, protection: () => limits };
-  add({
-    ...limited,
     path: "/password/forgot",
-    description: accountRouteDescriptions.forgot,
+    description: forgot,
+    limits,
     read: readEmail,
     run: requestPasswordReset,
   });
   add({
-    ...limited,
     path: "/password/reset",
-    description: accountRouteDescriptions.reset,
+    description: reset,
+    page: { heading: "Choose a new password", password: "new-password" },
+    limits,
     read: readPasswordReset,
     run: resetPassword,
   });
@@ -184,7 +184,7 @@ async function answer<Input>(
   const body = takesBody ? new Uint8Array(await context.req.arrayBuffer()) : empty;
   const call = callOf(context, body, options);
   const input = route.read(call, service);
-  const protection = await route.protection(input, call);
+  const protection = await route.protection?.(input, call) ?? route.limits ?? null;
   if (protection === null) return respond(await route.run(call, input, service), request, service);
   let admission = guard.accountAdmission(protection, guarded(call, body));
   const run = (hold: () => void) => {

@@ -97,7 +97,7 @@ async function open(
   { users }: PasswordAuthOptions,
   parts: AuthenticatorDependencies,
 ): Promise<Authenticator> {
-  const { guard, trustedProxies } = parts;
+  const { guard, trustedProxies, basePath } = parts;
   const protections = resolveAccountProtections(options, guard);
   const service = await openService(options, users, parts);
   const { sessions, cookie, trustedOrigins, later } = service;
@@ -108,7 +108,7 @@ async function open(
       sessionToken: { type: "http", scheme: "bearer" },
     },
     identify: createSessionAuth({ sessions, cookie, trustedOrigins }),
-    routes: createAccountRoutes({ service, protections, guard, trustedProxies }),
+    routes: createAccountRoutes({ service, protections, guard, trustedProxies, basePath }),
     close: () => later.finish(),
   };
 }
@@ -160,11 +160,14 @@ function linksOf(
         "send their links (or set signup: false and passwordReset: false)",
     );
   }
-  if (links !== undefined) return links;
-  // Without pages, the printed link names the route that accepts the token.
-  const routes = { verify: `${path}/verify`, reset: `${path}/password/reset` };
-  if (!sendsLinks || sendMail === undefined) return routes;
-  throw new Error(
-    "Cannot start: passwordAuth.links is missing: give it the URLs of the pages that mails link to",
-  );
+  if (typeof links === "object") return links;
+  if (links === undefined && sendsLinks && sendMail !== undefined) {
+    throw new Error(
+      "Cannot start: passwordAuth.links is missing: give it the public URL of the service, as in " +
+        '"https://example.com", or the URLs of the pages that mails link to',
+    );
+  }
+  // Without a URL, the printed links are paths.
+  const own = `${links?.replace(/\/$/, "") ?? ""}${path}`;
+  return { verify: `${own}/verify`, reset: `${own}/password/reset` };
 }

@@ -39,8 +39,13 @@ export interface PasswordAuthOptions {
   readonly passwords?: PasswordOptions | undefined;
   /** Sends an email. Default: in development, the link is printed instead. */
   readonly sendMail?: SendMail | undefined;
-  /** The pages to which links in emails lead. Required with `sendMail`. */
-  readonly links?: LinkOptions | undefined;
+  /**
+   * The public URL of the service, if links in emails lead to the service's own pages. Otherwise
+   * the URLs of the deployer's pages. Required with `sendMail`.
+   */
+  readonly links?: string | LinkOptions | undefined;
+  /** The look of the service's own pages for links in emails. */
+  readonly pages?: LinkPageOptions | undefined;
 }
 
 /** A table of users, declared or from introspection. */
@@ -172,6 +177,16 @@ export interface LinkOptions {
   readonly reset: string;
 }
 
+/** The look of the service's own pages for links in emails, and where the pages lead. */
+export interface LinkPageOptions {
+  /** The name of the site. Default: none. */
+  readonly title?: string | undefined;
+  /** The path or URL of a style sheet. */
+  readonly stylesheet?: string | undefined;
+  /** The path or URL of the page on which users log in. Default: no link. */
+  readonly logIn?: string | undefined;
+}
+
 const gate = {
   pow: accountPowOptionRule,
   captcha: either(flag(), group({ action: headerTextOptionRule })).default(false),
@@ -198,6 +213,8 @@ const usersOptions = groupOf<UsersOptions>()({
 });
 
 const link = textLike('a URL like "https://example.com/reset"', /^https?:\/\/[^\s#]+$/);
+
+const pageUrl = textLike('a URL or a path like "/login"', /^(https?:\/)?\/[^\s;,]*$/);
 
 const scryptCost = groupOf<ScryptCost>()({
   N: testedValue<number>(
@@ -254,7 +271,15 @@ export const passwordAuthOptionRules = groupOf<PasswordAuthOptions>()({
     hasher: objectWith<PasswordHasher>("an object with hash and verify", "hash", "verify"),
   }).default({}),
   sendMail: callback<SendMail>(),
-  links: groupOf<LinkOptions>()({ verify: link.required(), reset: link.required() }),
+  links: either(
+    link,
+    groupOf<LinkOptions>()({ verify: link.required(), reset: link.required() }),
+  ),
+  pages: groupOf<LinkPageOptions>()({
+    title: textLike("a text", /./),
+    stylesheet: pageUrl,
+    logIn: pageUrl,
+  }).default({}),
 }).default({});
 
 export type ResolvedPasswordAuthOptions = NonNullable<

@@ -11,7 +11,11 @@ import { replacePassword } from "./reset_password.ts";
 export type PasswordChangeFields = ReturnType<typeof readPasswordChange>;
 
 /** `POST /logout`: ends the session that the request carries, if any. */
-export async function logOut(call: AccountRequest, service: AccountService): Promise<AccountReply> {
+export async function logOut(
+  call: AccountRequest,
+  _body: null,
+  service: AccountService,
+): Promise<AccountReply> {
   const carried = writingToken(call, service);
   if (carried !== null) {
     const found = await service.sessions.identify(carried.token);
@@ -24,6 +28,7 @@ export async function logOut(call: AccountRequest, service: AccountService): Pro
 /** `POST /logout/all`: ends all sessions of the user, on every device. */
 export async function logOutEverywhere(
   call: AccountRequest,
+  _body: null,
   service: AccountService,
 ): Promise<AccountReply> {
   const { account, carried } = await requireSession(call, service);

@@ -10,17 +10,9 @@ export function readSignupCookie({ headers }: Request, isSecure: boolean): strin
  * cookie is valid for a day and has no other use. An empty `token` removes it.
  */
 export function setSignupCookie(headers: Headers, token: string, isSecure: boolean): void {
-  const value = token;
-  const maxAge = token === "" ? 0 : 86_400;
-  setCookie(headers, {
-    name: nameOf(isSecure),
-    value,
-    maxAge,
-    path: "/",
-    httpOnly: true,
-    sameSite: "Lax",
-    secure: isSecure,
-  });
+  const cookie = { name: nameOf(isSecure), value: token, maxAge: token === "" ? 0 : 86_400 };
+  const scope = { path: "/", httpOnly: true, sameSite: "Lax", secure: isSecure } as const;
+  setCookie(headers, { ...cookie, ...scope });
 }
 
 /** Returns the name of the cookie. With the prefix `__Host-`, only this host can set the cookie. */

@@ -1,7 +1,11 @@
 import { type BundledFile, bundledFileReply, readBundledFile } from "../bundled_file.ts";
 import { describePage, type ServicePage } from "../service_pages.ts";
 
-const files = { "client.js": "Client", "client/find_nonce.js": "ClientSolver" } as const;
+const files = {
+  "client.js": "Client",
+  "client/find_nonce.js": "ClientSolver",
+  "client/link_page.js": "LinkPageScript",
+} as const;
 
 /** Creates the routes that serve the client library to web pages without a build step. */
 export function createClientPages(): readonly ServicePage[] {

@@ -9,7 +9,7 @@ import { jsonContentType, type Reply } from "../../protocol/reply.ts";
 import type { Resource } from "../../resource/model/resource.ts";
 import { listsTag } from "../../resource/http/etag.ts";
 import { acceptedType } from "../../resource/http/accepted_type.ts";
-import { pageSecurityPolicy } from "../html_page.ts";
+import { pageSecurityPolicy } from "../../protocol/html_page.ts";
 import { describePage, type PageRequest, type ServicePage } from "../service_pages.ts";
 import { indexPage } from "./index_page.ts";
 import { createReferencePages } from "./reference_page.ts";

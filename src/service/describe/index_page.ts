@@ -3,7 +3,7 @@ import type { FieldSchema } from "../../openapi/fields.ts";
 import type { IndexEntry, IndexRequest, ServiceIndex } from "../../openapi/service_index.ts";
 import type { RelationSchema } from "../../openapi/service_schema.ts";
 import { escapeHtml } from "../../protocol/escape_html.ts";
-import { htmlPage } from "../html_page.ts";
+import { htmlPage } from "../../protocol/html_page.ts";
 
 export function indexPage({ resources }: ServiceIndex): string {
   const content = resources.length === 0

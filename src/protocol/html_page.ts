@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
-import { escapeHtml } from "../protocol/escape_html.ts";
+import { escapeHtml } from "./escape_html.ts";
 
-/** Returns an HTML page of the service. Strings in `content` must already be escaped. */
-export function htmlPage(title: string, content: string): string {
+/** Returns an HTML page of the service. Strings in `content` and `head` must already be escaped. */
+export function htmlPage(title: string, content: string, head = ""): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>${escapeHtml(title)}</title>
-<style>${style}</style>
+<style>${style}</style>${head}
 </head>
 <body>
 <main>
@@ -42,11 +42,19 @@ th, td { padding: 0.4rem 1rem 0.4rem 0; border-bottom: 1px solid var(--line); te
 th { color: var(--faint); font-weight: normal }
 `;
 
+const styleHash = createHash("sha256").update(style).digest("base64");
+
+/** Returns a Content-Security-Policy. `styles` are sources of further style sheets. */
+export function securityPolicyOf(styles: string, ...directives: readonly string[]): string {
+  return [
+    "default-src 'none'",
+    `style-src 'sha256-${styleHash}' ${styles}`.trim(),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    ...directives,
+  ].join("; ");
+}
+
 /** The Content-Security-Policy of pages with one style sheet, no scripts and no requests. */
-export const pageSecurityPolicy: string = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+export const pageSecurityPolicy: string = securityPolicyOf("");
