@@ -143,7 +143,9 @@ export interface ApiResource {
 }
 
 /** The operations for which an `Api` has no body types, so that `operations` must list them. */
-export type ApiOperation = "delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe";
+export type ApiOperation =
+  | ("delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe")
+  | ("export" | "import");
 
 /** @internal An operation of which a client must know if the service offers it. */
 export type AnyOperation = ApiOperation | "create" | "update";

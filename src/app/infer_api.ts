@@ -56,7 +56,7 @@ export type InferredApi<All extends ResourceTypes> = {
     etag: boolean;
     procedures: InferredProcedures<Types["options"]["procedures"]>;
     operations:
-      | ("batch" | "aggregate" | "search" | "subscribe")
+      | ("batch" | "aggregate" | "search" | "subscribe" | "export" | "import")
       | (Types["options"]["mayDelete"] extends false ? never : "delete" | "restore");
   };
 };

@@ -168,6 +168,8 @@ function operationsOf({ capabilities }: ResourceSchema): string {
     ["aggregate", capabilities.enableAggregations],
     ["search", capabilities.enableSearch],
     ["subscribe", capabilities.enableSubscribe],
+    ["export", capabilities.enableExport],
+    ["import", capabilities.enableImport],
   ];
   return namesOf(names.filter(([, isThere]) => isThere).map(([name]) => ({ name })));
 }

@@ -1,13 +1,16 @@
 import { handle } from "../../api/handle.ts";
+import type { FilterInput, Offers } from "../../api/checked_text.ts";
 import type { ListOptions } from "../../api/read_options.ts";
-import type { ResourceClient } from "../../api/resource_client.ts";
-import type { ApiResource, PathOf } from "../../api/rows.ts";
+import type { ApiResource, IncludeOf, PathOf } from "../../api/rows.ts";
 import { queryString } from "./query_string.ts";
 
 /** The rows of an export, and the format of its file. */
-export interface ExportOptions<R extends ApiResource = ApiResource> extends
+export interface ExportOptions<
+  R extends ApiResource = ApiResource,
+  Filter extends FilterInput = FilterInput,
+> extends
   Pick<
-    ListOptions<R, PathOf<R>>,
+    ListOptions<R, PathOf<R>, IncludeOf<R>, Filter>,
     "filter" | "orderBy" | "select" | "limit" | "withDeleted" | "signal" | "timeoutMs"
   > {
   /** The format of the file. Default: `csv`. */
@@ -29,9 +32,9 @@ export interface ExportOptions<R extends ApiResource = ApiResource> extends
  * };
  * ```
  */
-export async function exportUrl<R extends ApiResource>(
-  resource: ResourceClient<R>,
-  { signal, timeoutMs, format = "csv", ...query }: ExportOptions<R> = {},
+export async function exportUrl<R extends ApiResource, const Filter extends FilterInput>(
+  resource: Offers<R, "export">,
+  { signal, timeoutMs, format = "csv", ...query }: ExportOptions<R, Filter> = {},
 ): Promise<string> {
   const { transport, path } = resource[handle];
   const response = await transport.send({

@@ -1,8 +1,8 @@
 import { handle } from "../../api/handle.ts";
+import type { Offers } from "../../api/checked_text.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 import type { ImportFileOptions, ImportOutcome, ImportReport } from "../../api/imports.ts";
 import type { RequestOptions } from "../../api/read_options.ts";
-import type { ResourceClient } from "../../api/resource_client.ts";
 import type { ApiResource } from "../../api/rows.ts";
 import { browserFetch } from "../environment.ts";
 import { queryString } from "./query_string.ts";
@@ -46,7 +46,7 @@ export class ImportError extends ServiceError {
  * ```
  */
 export async function importFile<R extends ApiResource>(
-  resource: ResourceClient<R>,
+  resource: Offers<R, "import">,
   file: Blob | string | ReadableStream<Uint8Array<ArrayBuffer>>,
   { signal, timeoutMs, format, onProgress, ...query }: FileImportOptions = {},
 ): Promise<ImportOutcome> {

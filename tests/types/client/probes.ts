@@ -136,6 +136,11 @@ export const probes: readonly (readonly [expression: string, expected: string | 
   [`liveAggregate(api.notes, { groupBy: ["statu"] })`, /"statu"' is not assignable/],
   [`liveAggregate(api.notes, { grupBy: ["status"] })`, /'grupBy' does not exist/],
   [`liveAggregate(api.audits, { count: true })`, /There is no aggregate/],
+  // Files.
+  [`exportUrl(api.notes, { filter: "title==x", select: ["title"] })`, "Promise<string>"],
+  [`exportUrl(api.notes, { filter: "titl==x" })`, /There is no field titl/],
+  [`exportUrl(api.audits)`, /There is no export/],
+  [`importFile(api.audits, "id")`, /There is no import/],
   // Writes that wait.
   [`outbox.create(api.notes, { title: "Tea" })`, "Write<Notes>"],
   [`outbox.create(api.notes, { titel: "Tea" })`, /'titel' does not exist/],
@@ -147,7 +152,7 @@ export const probes: readonly (readonly [expression: string, expected: string | 
 ];
 
 const head = `import {
-  type ApiResource, type Client, type FieldOf, liveAggregate, liveList,
+  type ApiResource, type Client, type FieldOf, liveAggregate, liveList, exportUrl, importFile,
   type Outbox, type Page, type ReadRequests, type RowOf, rsql, type Tagged, type Write,
 } from "@svc/resource-api/client";
 import type { Api, Notes, People, Places, Tags } from "./api.ts";

@@ -84,6 +84,7 @@ export const describedApi: ServiceSchema = {
       capabilities: {
         ...everything,
         ...{ enableCreate: false, enableUpdate: false, enableDelete: false },
+        ...{ enableExport: false, enableImport: false },
         ...{ enableAggregations: false, enableSearch: false, enableRestore: false },
       },
     }),
