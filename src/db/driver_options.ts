@@ -2,11 +2,8 @@ import { flag, objectWith, testedValue, textLike, timerMs } from "../options/opt
 import { groupOf, listOf, type OptionLocation } from "../options/option.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-function refused(advice: string) {
-  return testedValue<undefined>("unset", () => false).advising(() => advice);
-}
-
-const ofSqlite = refused("belongs to SQLite: a Postgres has what its CREATE statements make");
+const ofSqlite = testedValue<undefined>("unset", () => false)
+  .advising(() => "belongs to SQLite: a Postgres has what its CREATE statements make");
 
 /** Options that every driver has. */
 export interface DriverOptions {
@@ -35,7 +32,6 @@ export const driverOptionRules = {
   ),
   functions: ofSqlite,
   extensions: ofSqlite,
-  collations: ofSqlite,
 };
 
 /** The functions and extensions that a program adds to SQLite. */
@@ -48,8 +44,6 @@ export interface SqliteAdditions {
   readonly functions?: URL | string | undefined;
   /** Paths of SQLite extensions, which every connection loads. An extension can add collations. */
   readonly extensions?: readonly string[] | undefined;
-  /** Must not be set: no SQLite library accepts a function as a collation. */
-  readonly collations?: undefined;
 }
 
 /** Defines the values of the options that add functions and extensions to SQLite. */
@@ -59,10 +53,6 @@ export const sqliteAdditionRules = {
     (given) => given instanceof URL || typeof given === "string" && URL.canParse(given),
   ),
   extensions: listOf("paths", textLike("a path", /^.+$/)),
-  collations: refused(
-    "cannot be functions of a program: neither better-sqlite3 nor node:sqlite takes any. " +
-      "Load an extension of SQLite that has the collation, by extensions",
-  ),
 };
 
 /** Options of the SQLite driver, with any library. */

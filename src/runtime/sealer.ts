@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv } from "node:crypto";
-import { boundedMap, TextMemo } from "./bounded_map.ts";
+import { boundedMap } from "./bounded_map.ts";
 import { deriveKey } from "./derive_key.ts";
 import type { Random } from "./runtime.ts";
 
@@ -27,7 +27,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
   if (sealingKey === undefined) throw new Error("Cannot seal without a secret");
   const nextNonce = nonces(random);
   // Sealing is the most expensive part of a list request, so sealed strings are cached.
-  const sealedBefore = new TextMemo<string>(2_000, {
+  const sealedBefore = boundedMap<string, string>(2_000, {
     maxBytes: 1024 * 1024,
     bytesOf: (memo, sealed) => 2 * (memo.length + sealed.length),
   });
@@ -57,7 +57,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
       const known = sealedBefore.get(memo);
       if (known !== undefined) return known;
       const sealed = encrypt(text, context, sealingKey);
-      if (sealedBefore.comesAgain(memo)) sealedBefore.keep(memo, sealed);
+      sealedBefore.set(memo, sealed);
       return sealed;
     },
     open(sealed, context) {

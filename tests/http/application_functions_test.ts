@@ -165,9 +165,6 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
       await fails({ functions: `data:text/javascript,${encodeURIComponent(source)}` }, message);
     }
     await fails({ extensions: ["./none.so"] }, "Cannot load the extension ");
-    const message = "collations cannot be functions of a program: neither better-sqlite3 nor";
-    // A program that is not checked.
-    await fails({ collations: { unicase: () => 0 } as never }, message);
   });
 }
 

@@ -35,7 +35,7 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
     const reason = "it cannot be read: no such collation sequence: UCASE";
     assertEquals(leftOut, [{ table: "tags", reason }]);
     assertEquals(refusedWrites, [
-      { table: "books", reason: "no such function: title_sort (in sorted)" },
+      { table: "books", reason: "no such function: title_sort" },
     ]);
     const rights = { public: { read: true }, create: () => all(), update: () => all() };
     const app = await createApp({
@@ -83,25 +83,24 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
 
 const unknown = "unknown function: folded()";
 
-/** A table with a function that only another program has, and the place that the start names. */
-const placed: readonly (readonly [rest: string, place: string, index?: string])[] = [
-  ["", "by_title", "CREATE INDEX by_title ON notes (folded(title))"],
-  ["", "by_title", "CREATE UNIQUE INDEX by_title ON notes (folded(title))"],
-  ["", "by_n", "CREATE INDEX by_n ON notes (n) WHERE folded(title) = 'a'"],
-  [", low TEXT GENERATED ALWAYS AS (folded(title)) STORED", "notes"],
-  [", low TEXT GENERATED ALWAYS AS (folded(title)) VIRTUAL", "notes"],
+/** The rest of a table with a function that only another program has, or its index. */
+const placed: readonly (readonly [rest: string, index?: string])[] = [
+  ["", "CREATE INDEX by_title ON notes (folded(title))"],
+  ["", "CREATE UNIQUE INDEX by_title ON notes (folded(title))"],
+  ["", "CREATE INDEX by_n ON notes (n) WHERE folded(title) = 'a'"],
+  [", low TEXT GENERATED ALWAYS AS (folded(title)) STORED"],
+  [", low TEXT GENERATED ALWAYS AS (folded(title)) VIRTUAL"],
   [
     ", low TEXT GENERATED ALWAYS AS (folded(title)) VIRTUAL",
-    "low, notes",
     "CREATE INDEX low ON notes (low, n) WHERE folded('a') = 'a'",
   ],
-  [", CHECK (folded(title) <> '')", "notes"],
-  [", low TEXT DEFAULT (folded('A'))", "notes"],
+  [", CHECK (folded(title) <> '')"],
+  [", low TEXT DEFAULT (folded('A'))"],
 ];
 
 for (const scheme of ["sqlite", "node-sqlite"]) {
   Deno.test(`a function of an index, a check or a generated column made each write a 500 (${scheme})`, async () => {
-    for (const [rest, place, index = ""] of placed) {
+    for (const [rest, index = ""] of placed) {
       const path = await Deno.makeTempFile({ suffix: ".db" });
       const other = new DatabaseSync(path);
       other.function("folded", { deterministic: true }, (title) => String(title).toLowerCase());
@@ -118,7 +117,7 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
       assertEquals(leftOut, isVirtual ? [{ table: "notes.low", reason }] : []);
       assertEquals(
         refusedWrites,
-        [{ table: "notes", reason: `${unknown} (in ${place})` }],
+        [{ table: "notes", reason: unknown }],
         rest + index,
       );
       const rights = { create: () => all(), update: () => all(), delete: () => all() };

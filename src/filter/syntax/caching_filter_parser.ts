@@ -1,4 +1,4 @@
-import { TextMemo } from "../../runtime/bounded_map.ts";
+import { boundedMap } from "../../runtime/bounded_map.ts";
 import { parseFilter } from "./parse_filter.ts";
 import { type FilterSyntax, termsOfSyntax } from "./filter_syntax.ts";
 
@@ -8,11 +8,11 @@ export interface CachingFilterParser {
 }
 
 /**
- * Creates a filter parser that caches the syntax trees of the last `capacity` strings that occurred
- * more than once. Trees are shared and therefore frozen. Errors are rare, and not cached.
+ * Creates a filter parser that caches the syntax trees of the last `capacity` strings. Trees are
+ * shared and therefore frozen. Errors are rare, and not cached.
  */
 export function createCachingFilterParser(capacity = 1_000): CachingFilterParser {
-  const remembered = new TextMemo<FilterSyntax>(capacity, {
+  const remembered = boundedMap<string, FilterSyntax>(capacity, {
     maxBytes: 4 * 1024 * 1024,
     bytesOf: (text) => bytesPerCharacter * text.length,
   });
@@ -21,7 +21,7 @@ export function createCachingFilterParser(capacity = 1_000): CachingFilterParser
       const known = remembered.get(text);
       if (known !== undefined) return known;
       const syntax = parseFilter(text);
-      if (syntax !== null && remembered.comesAgain(text)) remembered.keep(text, deepFreeze(syntax));
+      if (syntax !== null) remembered.set(text, deepFreeze(syntax));
       return syntax;
     },
   };

@@ -2,7 +2,6 @@ import { type Fragment, identifier, join, sql, toStatement } from "../../../../s
 import { DatabaseError, reasonOf } from "../../../../db/database_error.ts";
 import type { Connection, Driver } from "../../../../db/driver.ts";
 import type { LeftOut } from "../../../../db/introspection.ts";
-import { selectNamed } from "../../../../db/named_columns.ts";
 import { readFileUniqueIndexes } from "./sqlite_catalogue.ts";
 import { missingFunctionOrCollation } from "../sqlite_errors.ts";
 
@@ -55,29 +54,10 @@ async function whyRefused(
       sql`DELETE FROM ${name}`,
     ]
   ) {
-    try {
-      await connection.query(toStatement(sql`EXPLAIN ${statement}`, () => "?"));
-    } catch (error) {
-      const part = error instanceof DatabaseError
-        ? missingFunctionOrCollation(reasonOf(error))
-        : null;
-      if (part !== null) parts.add(part.reason + await placesOf(connection, table, part.name));
-    }
+    const missing = await missingIn(connection, sql`EXPLAIN ${statement}`, true);
+    if (missing !== null) parts.add(missing);
   }
   return parts.size === 0 ? null : [...parts].join("; ");
-}
-
-/** Returns the end of a message: the triggers, indexes and table that use a missing function. */
-async function placesOf(connection: Connection, table: string, part: string): Promise<string> {
-  const rows = await selectNamed(
-    connection,
-    { name: "name" },
-    `FROM sqlite_schema WHERE type IN ('trigger', 'index', 'table') AND tbl_name = ? COLLATE NOCASE
-     AND instr(lower(sql), lower(?)) > 0 ORDER BY type = 'table', name`,
-    table,
-    part,
-  );
-  return rows.length === 0 ? "" : ` (in ${rows.map(({ name }) => String(name)).join(", ")})`;
 }
 
 /**
@@ -133,7 +113,12 @@ export async function reasonWithCollations(
   return named.length === 0 ? reason : `it cannot be read: ${named.join(", ")}`;
 }
 
-async function missingIn(connection: Connection, statement: Fragment): Promise<string | null> {
+/** Returns the missing function or collation of a statement. Other errors can be ignored. */
+async function missingIn(
+  connection: Connection,
+  statement: Fragment,
+  ignoresOthers = false,
+): Promise<string | null> {
   try {
     await connection.query(toStatement(statement, () => "?"));
     return null;
@@ -141,7 +126,7 @@ async function missingIn(connection: Connection, statement: Fragment): Promise<s
     const part = error instanceof DatabaseError
       ? missingFunctionOrCollation(reasonOf(error))
       : null;
-    if (part === null) throw error;
-    return part.reason;
+    if (part === null && !ignoresOthers) throw error;
+    return part?.reason ?? null;
   }
 }
