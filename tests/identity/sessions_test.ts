@@ -204,6 +204,10 @@ Deno.test("while the store does not answer, a session that is trusted works, and
     assertEquals(await ask(unknown), [503, "STORE_UNAVAILABLE"]);
     advance(5_000);
     assertEquals(await ask(known), [503, "STORE_UNAVAILABLE"]);
+    // A page must not take a failure for a logout.
+    const me = await send("GET", "/api/auth/me", undefined, { headers: { cookie: known } });
+    assertEquals(me.status, 503);
+    assertEquals((await send("GET", "/api/auth/me")).body, { user: null });
     assertEquals((await post("/api/auth/login", ada)).status, 503);
     isDown = false;
     assertEquals([await ask(known), await ask(unknown)], [[200, null], [200, null]]);

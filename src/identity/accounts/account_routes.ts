@@ -28,6 +28,7 @@ import { createLinkPage, type LinkPageContent } from "./link_page.ts";
 import { logIn, readLogin } from "./log_in.ts";
 import { readPasswordReset, requestPasswordReset, resetPassword } from "./reset_password.ts";
 import { readSignup, readVerifyEmail, signUp, verifyEmail } from "./sign_up.ts";
+import { sessionTokenOfRequest } from "../sessions/sessions.ts";
 import { setSignupCookie } from "../signups/signup_cookie.ts";
 import { changePassword, logOut, logOutEverywhere, readPasswordChange } from "./use_session.ts";
 
@@ -81,8 +82,11 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
   const me = describeAccountRoute(accountRouteDescriptions.me, null);
   hono.get(
     "/me",
-    withRouteDescription(me, (context: Context<RouteEnv>) => {
+    withRouteDescription(me, async (context: Context<RouteEnv>) => {
       const user = context.get("user") ?? null;
+      const carried = sessionTokenOfRequest(context.req.raw, service.cookie);
+      // Rejects if the store does not respond: a page must not take this for a logout.
+      if (user === null && carried !== null) await service.sessions.identify(carried.token);
       const headers = new Headers({ "cache-control": "no-store", "vary": variesByUser });
       const body = { user: user === null ? null : userForResponse(user) };
       return jsonResponse({ status: 200, body }, context.req.raw, headers);

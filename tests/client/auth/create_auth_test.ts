@@ -104,8 +104,9 @@ Deno.test("a page signs up with proof of work, follows the link, logs in, change
     await auth.logOut();
     assertEquals([browser.cookies, auth.get()], [[], { user: null, status: "signed-out" }]);
     await auth.logIn({ ...ada, password: next });
-    stop();
     const me = `signed-in ${ada.email}`;
+    await eventually(() => seen.length === 5, () => seen);
+    stop();
     assertEquals(seen, ["unknown", "signed-out", me, "signed-out", me]);
   });
 });
