@@ -29,10 +29,7 @@ Deno.test("the sealed positions of lists that come again are remembered", () => 
   const sealer = createSealer([secret], random);
   const positions = Array.from({ length: 5 }, (_, index) => `["${index}",12345]`);
   const sealAll = () => positions.map((text) => sealer.seal(text, "list"));
-  const first = sealAll();
-  const second = sealAll();
-  assertEquals(sealAll(), second);
-  for (const [index, sealed] of first.entries()) assert(sealed !== second[index]);
+  assertEquals(sealAll(), sealAll());
 });
 
 Deno.test("no two seals have the same nonce", () => {
