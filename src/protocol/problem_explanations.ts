@@ -76,8 +76,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "This route does not accept the content type of the body. Send application/json.",
   "validation-error":
     "The body is JSON, but some values are invalid. details.errors lists each error with its " +
-    "path and a message. In a batch, details.index is the index of the item, and details.path " +
-    "is the path of an embedded row.",
+    "path and a message. If an item of a batch caused the error, details.index is its index. If " +
+    "an embedded row caused the error, details.path can contain the path of this row.",
   "refused-by-database":
     "A trigger or a function of the database rejected the write with a custom error code. The " +
     "detail is the message of the database error. The status is 422, unless the error code contains a " +
@@ -97,8 +97,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "The operation requires proof of work. The header Service-PoW-Difficulty contains a number " +
     "of bits. Find a nonce for which sha256(challenge:nonce) begins with at least this number " +
     "of zero bits. Repeat the request with the headers Service-PoW-Challenge and " +
-    "Service-PoW-Nonce. A challenge is valid for one use with the same request, until the " +
-    "challenge expires.",
+    "Service-PoW-Nonce. A challenge is valid only once, only until it expires, and only for a " +
+    "request that is identical to the rejected one.",
   "captcha-required":
     "The operation requires a CAPTCHA. The headers Service-Captcha-Provider and " +
     "Service-Captcha-Sitekey identify the CAPTCHA. Solve the CAPTCHA and repeat the request " +
