@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { createElement } from "react";
 import { renderToString } from "react-dom/server";
 import { effectScope } from "vue";
-import { liveAggregate, liveList, rsql } from "../../../exports/client.ts";
+import { liveAggregate, liveList, type LiveSeed, rsql } from "../../../exports/client.ts";
 import { useLive as useInReact } from "../../../src/client/bindings/react.ts";
 import { useLive as useInSolid } from "../../../src/client/bindings/solid.ts";
 import { useLive as useInVue } from "../../../src/client/bindings/vue.ts";
@@ -27,7 +27,16 @@ async function liveRows<T>({ api }: World, read: (list: ReturnType<typeof listOf
   return rows;
 }
 
-const listOf = (api: World["api"]) => liveList(api.snow, { orderBy: ["id"] });
+/** The rows of a list that a server renders: those of its seed. */
+function seededRows<T>(world: World, read: (list: ReturnType<typeof listOf>) => T) {
+  return liveRows(
+    world,
+    (list) => Promise.resolve(read(listOf(world.api, list.seed() ?? undefined))),
+  );
+}
+
+const listOf = (api: World["api"], seed?: LiveSeed) =>
+  liveList(api.snow, { orderBy: ["id"], seed });
 
 /** The doors that show rows. */
 export const readers: Readonly<Record<string, Reader>> = {
@@ -62,23 +71,22 @@ export const readers: Readonly<Record<string, Reader>> = {
   },
   "a live list": (world) => liveRows(world, (list) => Promise.resolve(list.get().items.map(safe))),
   "React": (world) =>
-    liveRows(world, (list) => {
+    seededRows(world, (list) => {
       const Shown = () => {
         const { items } = useInReact(list);
         return createElement("p", null, items.map((row) => `${safe(row).id} `).join(""));
       };
       const [, text = ""] = /<p>(.*)<\/p>/.exec(renderToString(createElement(Shown))) ?? [];
-      return Promise.resolve(text.trim().split(" ").map((id) => ({ id })));
+      return text.trim().split(" ").map((id) => ({ id }));
     }),
   "Vue": (world) =>
-    liveRows(world, (list) => {
+    seededRows(world, (list) => {
       const scope = effectScope();
       const rows = scope.run(() => useInVue(list).value.items.map(safe));
       scope.stop();
-      return Promise.resolve(rows ?? []);
+      return rows ?? [];
     }),
-  "Solid": (world) =>
-    liveRows(world, (list) => Promise.resolve(useInSolid(list)().items.map(safe))),
+  "Solid": (world) => seededRows(world, (list) => useInSolid(list)().items.map(safe)),
   "TanStack DB": ({ api }) =>
     withCollection(api, (rows) => Promise.resolve(wholeNumbers.map((id) => safe(rows.get(id))))),
   "a live aggregate": async ({ api }) => {
