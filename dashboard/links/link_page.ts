@@ -26,6 +26,8 @@ else form.hidden = false;
 
 async function send(): Promise<void> {
   say("One moment…");
+  // A second submission would use the token again.
+  form.inert = true;
   try {
     if (page === "verify") {
       await auth.verify({ token: token ?? "", password: password.value || undefined });
@@ -39,6 +41,8 @@ async function send(): Promise<void> {
     element("#next").hidden = false;
   } catch (error) {
     showError(error);
+  } finally {
+    form.inert = false;
   }
 }
 
@@ -47,6 +51,8 @@ function showError(error: unknown): void {
   const errors = problem?.details?.errors;
   const { path, message } = Object(Array.isArray(errors) ? errors[0] : null);
   form.hidden = path === "token";
+  // The account may exist already, and new links come from the page on which users log in.
+  element("#next").hidden = path !== "token";
   const other = element("#other");
   other.hidden = path !== "password";
   // The page for another password accepts the token of a signup, too.

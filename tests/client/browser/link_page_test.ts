@@ -117,6 +117,7 @@ test("links in mails confirm an address and set a password, on pages of the serv
   await enter(other, password);
   await otherSays("This link was already used or has expired. Request another one.");
   assertEquals(await other.getByLabel("Password").isVisible(), false);
+  assertEquals(await other.getByRole("link", { name: "Log in" }).isVisible(), true);
 
   const forgot = await page.evaluate(`(async () => {
     const { createAuth, createClient } = await import("/shop/__service/client.js");
@@ -125,10 +126,19 @@ test("links in mails confirm an address and set a password, on pages of the serv
   })()`);
   assertEquals(forgot, undefined);
   await page.goto(await linkOf(2));
+  const resets: string[] = [];
+  page.on("response", (response) => {
+    if (response.url().endsWith("/password/reset")) resets.push(`${response.status()}`);
+  });
   await enter(page, "short");
   await says("The password has fewer than 15 characters.");
-  await enter(page, `${password} 2`);
+  await page.getByLabel("Password").fill(`${password} 2`);
+  // The second click must not send the token again, and must not replace the message.
+  await page.getByRole("button", { name: "Continue" }).dblclick();
   await says("Your new password is set. You can log in now.");
+  await page.waitForLoadState("networkidle");
+  await says("Your new password is set. You can log in now.");
+  assertEquals(resets.filter((status) => status !== "428"), ["422", "200"]);
   assertEquals(await post("/login", { ...ada, password: `${password} 2` }), 200);
   assertEquals((await context.cookies()).map(({ name }) => name), ["session"]);
   assertEquals(errors, []);
