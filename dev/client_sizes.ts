@@ -26,10 +26,10 @@ export const clientEntries: readonly ClientEntry[] = [
   {
     name: "core",
     program: core,
-    limit: 3_165,
+    limit: 3_000,
   },
   // The plan was 5,000 here and 7,000 below: docs/decisions/0034 explains these sizes.
-  { name: "with live lists", program: live, limit: 6_240 },
+  { name: "with live lists", program: live, limit: 6_210 },
   {
     name: "with live lists, shared tabs and the outbox",
     program: `export { createClient, rsql, liveList, shareTabs, createOutbox } from
@@ -40,7 +40,7 @@ export const clientEntries: readonly ClientEntry[] = [
     name: "accounts, beside requests",
     program: `export { createClient, rsql, createAuth } from "./exports/client.ts";`,
     beside: core,
-    limit: 740,
+    limit: 940,
   },
   {
     name: "collections of TanStack DB, beside live lists",

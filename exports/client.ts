@@ -72,7 +72,11 @@ export {
 export { type Handle, handle, type HasHandle } from "../src/api/handle.ts";
 export type { Bearer, ClientRequest, RequestHeaders, Transport } from "../src/api/transport.ts";
 export { browserEnvironment } from "../src/client/environment.ts";
-export { type ClientEnvironment } from "../src/api/client_environment.ts";
+export {
+  type ClientEnvironment,
+  type PageEnvironment,
+  type RequestEnvironment,
+} from "../src/api/client_environment.ts";
 export type { ApiOperation, ApiResource } from "../src/api/rows.ts";
 export type {
   AggregateRequests,

@@ -1,10 +1,7 @@
 import type { IndexedDbFactory, WebLocks } from "./web_platform.ts";
 
-/**
- * The environment of a client: requests, time, random numbers, and browser APIs that other
- * runtimes lack. Tests can replace it.
- */
-export interface ClientEnvironment {
+/** The part of a client's environment that requests need. */
+export interface RequestEnvironment {
   /** Sends a request: the runtime's `fetch`, or the `fetch` of an app in the same process. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
   /** Milliseconds since 1970. */
@@ -15,12 +12,23 @@ export interface ClientEnvironment {
   random(): number;
   /** Returns a random string that no other call returns, on any device. */
   randomId(): string;
+}
+
+/** The part of a client's environment that live lists need. */
+export interface PageEnvironment extends RequestEnvironment {
   /** Returns false only if the runtime knows that there is no network. */
   isOnline(): boolean;
   /** Returns true if the page is in the background. Returns false in a runtime without pages. */
   isHidden(): boolean;
   /** Calls `run` if the page becomes visible or the network returns. Returns a stop function. */
   onWake(run: () => void): () => void;
+}
+
+/**
+ * The environment of a client: requests, time, random numbers, and browser APIs that other
+ * runtimes lack. Tests can replace it.
+ */
+export interface ClientEnvironment extends PageEnvironment {
   /** Web Locks, or null or undefined if the runtime has none. */
   readonly locks: WebLocks | null | undefined;
   /** Opens a channel between an origin's tabs. Returns null or undefined if this is unsupported. */

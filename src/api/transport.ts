@@ -1,4 +1,4 @@
-import type { ClientEnvironment } from "./client_environment.ts";
+import type { ClientEnvironment, RequestEnvironment } from "./client_environment.ts";
 
 /** Sends the requests of a client, and holds the state that all parts of the client share. */
 export interface Transport {
@@ -6,8 +6,8 @@ export interface Transport {
   readonly baseUrl: string;
   /** The path of the service, such as `/api`. */
   readonly basePath: string;
-  /** The environment of the client: time, random numbers, and browser APIs. */
-  readonly environment: ClientEnvironment;
+  /** The environment of the client. `pageEnvironmentOf` completes it. */
+  readonly environment: RequestEnvironment & Partial<ClientEnvironment>;
   /** The source of the current bearer token. */
   readonly tokens: { current(): Promise<Bearer> };
   /**

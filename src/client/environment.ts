@@ -1,16 +1,18 @@
 import type { IndexedDbFactory, WebLocks } from "../api/web_platform.ts";
-import type { ClientEnvironment } from "../api/client_environment.ts";
+import type {
+  ClientEnvironment,
+  PageEnvironment,
+  RequestEnvironment,
+} from "../api/client_environment.ts";
+import type { Transport } from "../api/transport.ts";
 
 /** Sends a request by the `fetch` of the runtime. */
 export function browserFetch(request: Request): Promise<Response> {
   return fetch(request);
 }
 
-/** Returns the functions of this runtime. The browser APIs that it lacks are undefined. */
-export function browserEnvironment(): ClientEnvironment {
-  // Some runtimes lack some of these globals, although TypeScript declares all of them.
-  const world = globalThis as unknown as Partial<BrowserGlobals>;
-  const { document, navigator } = world;
+/** Returns the functions of this runtime that requests need. */
+export function requestEnvironment(): RequestEnvironment {
   return {
     fetch: browserFetch,
     now: Date.now,
@@ -21,8 +23,21 @@ export function browserEnvironment(): ClientEnvironment {
     random: Math.random,
     // `crypto.randomUUID` exists only in secure contexts (HTTPS), so this function does not use it.
     randomId: () => crypto.getRandomValues(new Uint32Array(4)).join("-"),
-    isOnline: () => navigator?.onLine ?? true,
-    isHidden: () => !!document?.hidden,
+  };
+}
+
+/** Returns the functions of this runtime. The browser APIs that it lacks are undefined. */
+export function browserEnvironment(): ClientEnvironment {
+  return browserEnvironmentOf({ environment: requestEnvironment() });
+}
+
+/** Completes a client's environment for live lists. A page that only sends requests loads none. */
+export function pageEnvironmentOf(
+  { environment }: Pick<Transport, "environment">,
+): PageEnvironment {
+  return {
+    isOnline: () => world.navigator?.onLine !== false,
+    isHidden: () => !!world.document?.hidden,
     onWake(run) {
       const ending = new AbortController();
       // The event `visibilitychange` bubbles from the document to the window.
@@ -31,9 +46,17 @@ export function browserEnvironment(): ClientEnvironment {
       }
       return () => ending.abort();
     },
-    locks: navigator?.locks,
+    ...environment,
+  };
+}
+
+/** Completes a client's environment by the APIs that the tabs of an origin share. */
+export function browserEnvironmentOf(transport: Pick<Transport, "environment">): ClientEnvironment {
+  return {
+    locks: world.navigator?.locks,
     channel: (name) => world.BroadcastChannel && new world.BroadcastChannel(name),
     indexedDB: world.indexedDB,
+    ...pageEnvironmentOf(transport),
   };
 }
 
@@ -41,6 +64,9 @@ export function browserEnvironment(): ClientEnvironment {
 export function reportMisuse(message: string): void {
   console.error(message);
 }
+
+// Some runtimes lack some of these globals, although TypeScript declares all of them.
+const world = globalThis as unknown as Partial<BrowserGlobals>;
 
 interface BrowserGlobals {
   readonly document: { readonly hidden: boolean };

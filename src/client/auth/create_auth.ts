@@ -1,3 +1,4 @@
+import { browserEnvironmentOf } from "../environment.ts";
 import { handle, type HasHandle } from "../../api/handle.ts";
 import type { Transport } from "../../api/transport.ts";
 import { createStore, type Store } from "../live/store.ts";
@@ -149,7 +150,9 @@ function stateOf(user: AuthUser | null): AuthState {
 }
 
 /** Returns the store of the user. `read` reads the user again. */
-function createUserStore({ environment, baseUrl, basePath }: Transport, read: () => void) {
+function createUserStore(transport: Transport, read: () => void) {
+  const { baseUrl, basePath } = transport;
+  const environment = browserEnvironmentOf(transport);
   const openChannel = () => environment.channel(`auth ${baseUrl}${basePath}`);
   let channel: ReturnType<typeof openChannel>;
   let state: AuthState = { user: null, status: "unknown" };

@@ -1,3 +1,5 @@
+import { pageEnvironmentOf } from "../environment.ts";
+import type { PageEnvironment } from "../../api/client_environment.ts";
 import { errorOfProblem, ServiceError } from "../request/service_error.ts";
 import type { EventFields } from "./event_reader.ts";
 import type { LiveConnection, LiveStatus, StreamEventData, Subscriber } from "./live_messages.ts";
@@ -13,6 +15,7 @@ import type { Transport } from "../../api/transport.ts";
  */
 export class DirectConnection implements LiveConnection {
   readonly #transport: Transport;
+  readonly #page: PageEnvironment;
   readonly #members = new Map<string, Member>();
   /** A further connection for the subscriptions that do not fit into one stream. */
   #overflow: DirectConnection | null = null;
@@ -36,10 +39,11 @@ export class DirectConnection implements LiveConnection {
 
   constructor(transport: Transport) {
     this.#transport = transport;
+    this.#page = pageEnvironmentOf(transport);
   }
 
   add(subscriber: Subscriber): () => void {
-    const { now, onWake } = this.#transport.environment;
+    const { now, onWake } = this.#page;
     const members = this.#members;
     if (members.size === maxSubscriptions) {
       return (this.#overflow ??= new DirectConnection(this.#transport)).add(subscriber);
@@ -75,7 +79,7 @@ export class DirectConnection implements LiveConnection {
   }
 
   #wake(): void {
-    const { now, isHidden } = this.#transport.environment;
+    const { now, isHidden } = this.#page;
     if (now() - this.#heardAt < maxSilenceMs / 2 || isHidden()) return;
     this.#pausedUntil = this.#limitedUntil;
     this.#openAt(0);
@@ -83,7 +87,7 @@ export class DirectConnection implements LiveConnection {
 
   /** Schedules the opening of a stream, unless an earlier opening is already scheduled. */
   #openAt(wanted: number): void {
-    const { now, after } = this.#transport.environment;
+    const { now, after } = this.#page;
     const at = Math.max(wanted, this.#pausedUntil, now());
     if (at >= this.#opensAt) return;
     this.#cancelOpening();
@@ -100,7 +104,7 @@ export class DirectConnection implements LiveConnection {
 
   /** Opens one stream for all subscribers except those that must still wait after a refusal. */
   async #open(): Promise<void> {
-    const { now, isHidden } = this.#transport.environment;
+    const { now, isHidden } = this.#page;
     this.#cancelOpening();
     this.#opensAt = Infinity;
     this.#asking?.abort();
@@ -132,7 +136,7 @@ export class DirectConnection implements LiveConnection {
   }
 
   #subscriptions(): readonly SubscriptionRequest[] {
-    const { now } = this.#transport.environment;
+    const { now } = this.#page;
     return [...this.#members].flatMap(([key, { notBefore, subscriber }]) => {
       if (notBefore <= now()) {
         return { key, path: subscriber.path, resumeFrom: subscriber.token() ?? undefined };
@@ -170,20 +174,20 @@ export class DirectConnection implements LiveConnection {
   }
 
   #postpone(member: Member | undefined, delayMs: number): void {
-    if (member) this.#openAt(member.notBefore = this.#transport.environment.now() + delayMs);
+    if (member) this.#openAt(member.notBefore = this.#page.now() + delayMs);
   }
 
   /** Returns the delay before the next attempt, in milliseconds: exponential, with full jitter. */
   #delayAfter(error: ServiceError | null): number {
     const status = statusAfter(error);
     if (status === "closed" || status === "needs-auth") return Infinity;
-    const jitter = this.#transport.environment.random() *
+    const jitter = this.#page.random() *
       Math.min(30_000, 1_000 * 2 ** this.#failures);
     return Math.max(error?.retryAfterMs ?? 0, this.#retryMs, jitter);
   }
 
   #ended(stream: AbortController, lastedMs: number, error: unknown): void {
-    const { now, isOnline } = this.#transport.environment;
+    const { now, isOnline } = this.#page;
     this.#failures = lastedMs > longLifeMs ? 0 : this.#failures + 1;
     const cause = error instanceof ServiceError ? error : null;
     const status = statusAfter(cause);

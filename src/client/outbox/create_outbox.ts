@@ -1,3 +1,4 @@
+import { browserEnvironmentOf, pageEnvironmentOf } from "../environment.ts";
 import { whenAborted } from "../when_aborted.ts";
 import { overlaysOf } from "../overlays/overlays.ts";
 import { handle, type HasHandle } from "../../api/handle.ts";
@@ -12,7 +13,7 @@ import { newJob, type NewWrite, seenRow } from "./new_job.ts";
 import type { Outbox, OutboxOptions, Write } from "./outbox.ts";
 import { ServiceError } from "../request/service_error.ts";
 import { type ConflictOptions, isRefusal, jobAfterRefusal, sendJob } from "./send_job.ts";
-import type { ClientEnvironment } from "../../api/client_environment.ts";
+import type { RequestEnvironment } from "../../api/client_environment.ts";
 
 /**
  * Creates the outbox of one user in one client. Without `identity` the outbox stores nothing,
@@ -34,7 +35,8 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
 
 /** Without `identity`, each job keeps the token of its user, so another user cannot send it. */
 function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
-  const { environment, environment: { indexedDB, locks } } = transport;
+  const environment = browserEnvironmentOf(transport);
+  const { indexedDB, locks } = environment;
   const { identity, maxAgeMs = 82_800_000, onConflict, onDead, computed } = options;
   const name = `outbox ${transport.baseUrl}${transport.basePath} ${identity}`;
   const isKept = identity && (options.storage ?? indexedDB);
@@ -146,7 +148,7 @@ interface Pause {
  */
 function sendJobs(options: SendJobsOptions): () => void {
   const { transport, signal, created, book } = options;
-  const { now, after, isOnline } = transport.environment;
+  const { now, after, isOnline } = pageEnvironmentOf(transport);
   const busy = new Set<string>();
   const pauses = new Map<string, Pause>();
   let sending = 0;
@@ -241,7 +243,7 @@ async function tokenOf(
 function pauseAfter(
   cause: unknown,
   { job, lane, pauses }: { job: Job; lane: string; pauses: Map<string, Pause> },
-  { now, random }: ClientEnvironment,
+  { now, random }: RequestEnvironment,
 ): void {
   // Thrown values other than a `ServiceError` have none of these members.
   const { status, slug, retryAfterMs } = Object(cause) as Partial<ServiceError>;

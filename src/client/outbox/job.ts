@@ -4,7 +4,7 @@ import {
   ServiceError,
   type ServiceErrorSlug,
 } from "../request/service_error.ts";
-import type { ClientEnvironment } from "../../api/client_environment.ts";
+import type { RequestEnvironment } from "../../api/client_environment.ts";
 
 /** A row, or some fields of a row. */
 export type JobRow = Readonly<Record<string, unknown>>;
@@ -103,7 +103,7 @@ export function discardedJob(
 
 /** Returns the members of a job for a new, unsent request, including a new idempotency key. */
 export function newJobRequest(
-  { randomId, now }: ClientEnvironment,
+  { randomId, now }: RequestEnvironment,
 ): Pick<Job, "after" | "idempotencyKey" | "createdAt" | "attempts" | "state" | "problem"> {
   return {
     after: null,
@@ -124,7 +124,7 @@ export function reviveDeadJob(
   job: Job,
   seen: JobRow | null,
   body: JobRow | null,
-  environment: ClientEnvironment,
+  environment: RequestEnvironment,
 ): Job {
   const { base, ifMatch, idempotencyKey, attempts, problem } = job;
   const { status, details } = problem?.problem ?? {};

@@ -105,8 +105,8 @@ function createRequests(own: Handle) {
       call("DELETE", "/batch", "count")(options, { filter: `${filter}` }),
     async import(rows: Iterable<unknown>, options?: ImportOptions) {
       const { importRows } = await import("./import_rows.ts");
-      const { randomId } = own.transport.environment;
-      return importRows(rows, { createBatch, upsertBatch, randomId }, options);
+      const { environment } = own.transport;
+      return importRows(rows, { createBatch, upsertBatch, ...environment }, options);
     },
     rpc: new Proxy({}, {
       get: (_none, name) => (input: unknown = {}, options?: CallOptions) =>

@@ -80,11 +80,16 @@ export class ConflictError extends ServiceError {
     null;
 }
 
-/** Returns the error of a refused request, or of a response that a proxy sent. */
-export async function errorOfResponse(response: Response): Promise<ServiceError> {
+/**
+ * Returns the error of a refused request, or of a response that a proxy sent. `now` is the current
+ * time, for a `Retry-After` that is a date.
+ */
+export async function errorOfResponse(response: Response, now?: number): Promise<ServiceError> {
   const { status, headers } = response;
-  // The service sends whole seconds. A date from a proxy becomes NaN and is ignored.
-  const facts = { status, retryAfterMs: +headers.get("retry-after")! * 1000 || null };
+  const after = headers.get("retry-after")!;
+  // Without the header, `after` is null, and both forms are NaN or 0. A timer overflows at 24 days.
+  const ms = Math.min(86_400_000, +after * 1000 || Date.parse(after) - now!);
+  const facts = { status, retryAfterMs: Math.max(0, ms) || null };
   const problem = await response.json().catch(() => null);
   // In a problem document of the service, `type` is the path of a page about the problem, or
   // `about:blank` for a middleware's error. Other responses come from a proxy or another service.

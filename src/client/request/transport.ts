@@ -1,16 +1,15 @@
-import { browserEnvironment } from "../environment.ts";
+import { requestEnvironment } from "../environment.ts";
 import type { CreateClientOptions } from "./client_options.ts";
 import { createTokens } from "./tokens.ts";
 import { errorOfResponse, ServiceError } from "./service_error.ts";
-import type { ClientEnvironment } from "../../api/client_environment.ts";
 import type { ClientRequest, RequestHeaders, Transport } from "../../api/transport.ts";
 
 /** Matches the content types that only responses of the service have. */
 const answerType = /^(application\/json;.*numbers=safe|text\/event-stream)/;
 
 export function createTransport(options: CreateClientOptions): Transport {
-  const environment: ClientEnvironment = {
-    ...browserEnvironment(),
+  const environment: Transport["environment"] = {
+    ...requestEnvironment(),
     ...options.environment,
     ...(options.fetch && { fetch: options.fetch }),
   };
@@ -35,7 +34,7 @@ export function createTransport(options: CreateClientOptions): Transport {
       // Without the header, `test` converts null to "null", which does not match.
       const type = response.headers.get("content-type")!;
       if (response.status === 304 || answerType.test(type)) return response;
-      const error = await errorOfResponse(response);
+      const error = await errorOfResponse(response, environment.now());
       // A proxy can also respond with 428 or 401, so only a problem from the service counts.
       const status = error.problem?.status;
       if (status === 428) {

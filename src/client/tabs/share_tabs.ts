@@ -1,3 +1,4 @@
+import { browserEnvironmentOf } from "../environment.ts";
 import { connectionOf } from "../live/direct_connection.ts";
 import { handle, type HasHandle } from "../../api/handle.ts";
 import { TabConnection } from "./tab_connection.ts";
@@ -16,7 +17,8 @@ export interface ShareTabsOptions {
  */
 export function shareTabs(api: HasHandle, { identity }: ShareTabsOptions): () => void {
   const { transport } = api[handle];
-  const { environment: { locks, channel: open }, baseUrl, parts } = transport;
+  const { baseUrl, parts } = transport;
+  const { locks, channel: open } = browserEnvironmentOf(transport);
   const name = `live ${baseUrl} ${identity}`;
   // Opens no channel if there are no locks, because an open channel would keep a process alive.
   const channel = locks && open(name);

@@ -1,3 +1,4 @@
+import { pageEnvironmentOf } from "../environment.ts";
 import { whenAborted } from "../when_aborted.ts";
 import { DirectConnection } from "../live/direct_connection.ts";
 import type { LiveConnection, LiveMessage, Subscriber } from "../live/live_messages.ts";
@@ -24,6 +25,7 @@ export class TabConnection implements LiveConnection {
   readonly #others = new Map<string, () => void>();
   readonly #ending = new AbortController();
   readonly #stopWaking: () => void;
+  readonly #isHidden: () => boolean;
   #lastKey = 0;
   /** True while this tab holds its own lock, whose release shows the leader that the tab ended. */
   #isAlive = false;
@@ -32,12 +34,13 @@ export class TabConnection implements LiveConnection {
 
   /** Sends subscriptions to the leader until this tab gets the lock and becomes the leader. */
   constructor(transport: Transport, shared: TabLockAndChannel) {
-    const { environment } = transport;
+    const environment = pageEnvironmentOf(transport);
     const { name, locks, channel } = this.#shared = shared;
     this.#transport = transport;
     this.#tab = environment.randomId();
     this.#direct = new DirectConnection(transport);
     channel.onmessage = ({ data }: MessageEvent<TabMessage>) => this.#receive(data);
+    this.#isHidden = environment.isHidden;
     this.#stopWaking = environment.onWake(() => this.#sayWhetherHidden());
     // This tab holds its own lock until the tab ends. When the leader gets this lock, the leader
     // knows that the tab has ended. So the tab sends no message before it holds the lock.
@@ -85,7 +88,7 @@ export class TabConnection implements LiveConnection {
   }
 
   #sayWhetherHidden(): void {
-    this.#send({ kind: this.#transport.environment.isHidden() ? "hidden" : "visible" });
+    this.#send({ kind: this.#isHidden() ? "hidden" : "visible" });
   }
 
   #followAll(): void {
@@ -133,15 +136,14 @@ export class TabConnection implements LiveConnection {
   }
 
   #receive(message: TabMessage): void {
-    const { isHidden } = this.#transport.environment;
     if (message.kind === "hidden") {
-      if (!isHidden()) this.#send({ kind: "visible" });
+      if (!this.#isHidden()) this.#send({ kind: "visible" });
     } else if (this.#stepDown === null) {
       if (message.kind === "leader") this.#followAll();
       else if (message.kind === "event" && message.tab === this.#tab) this.#deliver(message);
     } else if (message.kind === "wake") this.#direct.wake();
     else if (message.kind === "visible") {
-      if (isHidden()) this.#stepDown();
+      if (this.#isHidden()) this.#stepDown();
     } else if (message.kind === "add" || message.kind === "remove") {
       const { tab, key } = message;
       this.#others.get(tab + key)?.();

@@ -102,7 +102,7 @@ test("links in mails confirm an address and set a password, on pages of the serv
   await otherSays("The password is not that of the signup of this link");
   const choose = other.getByRole("link", { name: "Choose another password" });
   assertEquals(
-    await choose.evaluate((link: { href: string }) => link.href),
+    new URL(await choose.getAttribute("href") ?? "", other.url()).href,
     link.replace("/verify#", "/password/reset#"),
   );
 

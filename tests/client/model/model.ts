@@ -137,6 +137,7 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
     else if (at < 0.03) client.setOffline(!client.isOffline);
     else if (at < 0.034) await reload(client);
     else if (at < 0.037) client.lose(chance() < 0.5 ? 0 : 0.2 * chance());
+    else if (at < 0.04) client.meet(chance() < 0.5 ? 0 : 0.1 * chance());
     else if (at < 0.1) await writeRaw();
     else if (client.page.outbox.get().jobs.length < 40) write(client);
     if (report.steps % 4 === 0) await new Promise((resolve) => setTimeout(resolve, 0));
@@ -146,12 +147,14 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
     await restarting;
     for (const client of clients) {
       client.lose(0);
+      client.meet(0);
       client.setOffline(false);
     }
     await until(async () => {
       for (const { page: { outbox } } of clients) {
-        for (const { id, state, body } of outbox.get().jobs) {
+        for (const { id, state, body, problem } of outbox.get().jobs) {
           if (state !== "dead") continue;
+          assert(problem?.slug !== "unexpected-answer", "a stranger refused a write");
           report.conflicts++;
           if (chance() < 0.5) await outbox.revive(id);
           else {

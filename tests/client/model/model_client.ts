@@ -7,6 +7,7 @@ import type { Write } from "../../../src/client/outbox/outbox.ts";
 import { fastEnvironment } from "../support/fast_environment.ts";
 import type { ModelServer } from "./model_servers.ts";
 import { timeFactor } from "./model_service.ts";
+import { damaged, foreignAnswer, slowStorage } from "./strangers.ts";
 
 /** A row of the model. */
 export interface Note {
@@ -45,7 +46,7 @@ export function createModelClient(
     readonly trace: Trace;
   },
 ) {
-  const storage = memoryStorage();
+  const storage = slowStorage(memoryStorage(), chance);
   const wakers = new Set<() => void>();
   const streams = new Set<() => void>();
   const environment = {
@@ -58,7 +59,7 @@ export function createModelClient(
     },
     fetch: answer,
   };
-  const faults = { isOffline: false, loss: 0 };
+  const faults = { isOffline: false, loss: 0, strangers: 0 };
   let page = openPage(storage);
 
   /** What a page has until it is loaded again. */
@@ -100,15 +101,27 @@ export function createModelClient(
 
   async function answerOf(request: Request): Promise<Response> {
     if (faults.isOffline || chance() < faults.loss) throw new TypeError("lost request");
+    if (chance() < faults.strangers) return foreignAnswer(chance, environment.now());
     const breaking = new AbortController();
     const signal = AbortSignal.any([request.signal, breaking.signal]);
+    // A proxy can send a request again, and the client receives the second response.
+    const isTwice = chance() < faults.strangers;
+    if (isTwice) {
+      await (await server.fetch(new Request(request.clone(), { signal }))).body?.cancel();
+    }
     const response = await server.fetch(new Request(request, { signal }));
     if (response.body !== null && request.url.endsWith("/__service/live")) {
       const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
       const end = () => breaking.abort();
       streams.add(end);
-      response.body.pipeTo(writable, { signal }).catch(() => {}).finally(() => streams.delete(end));
+      response.body.pipeThrough(damaged(chance, () => faults.strangers, end))
+        .pipeTo(writable, { signal }).catch(() => {}).finally(() => streams.delete(end));
       return new Response(readable, response);
+    }
+    // The write was carried out, and a proxy answers.
+    if (chance() < faults.strangers) {
+      await response.body?.cancel();
+      return foreignAnswer(chance, environment.now());
     }
     if (chance() < faults.loss) {
       await response.body?.cancel();
@@ -125,6 +138,10 @@ export function createModelClient(
     /** How often a request or its answer is lost. */
     lose(share: number) {
       faults.loss = share;
+    },
+    /** How often a proxy answers, sends a request twice, or damages a stream. */
+    meet(share: number) {
+      faults.strangers = share;
     },
     setOffline(isOffline: boolean) {
       faults.isOffline = isOffline;

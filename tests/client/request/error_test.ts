@@ -57,6 +57,32 @@ Deno.test("a 429 is thrown at once, with the time that the service asks to wait"
   assertEquals([error.slug, error.retryAfterMs, calls], ["rate-limit-exceeded", 17_000, 1]);
 });
 
+Deno.test("Retry-After is a number of seconds or a date, and at most a day", async () => {
+  const now = Date.parse("2026-11-30T12:00:00Z");
+  const waits: [string, number | null][] = [
+    ["Mon, 30 Nov 2026 12:01:30 GMT", 90_000],
+    ["Mon, 30 Nov 2026 11:59:59 GMT", null],
+    ["Fri, 30 Nov 2046 12:00:00 GMT", 86_400_000],
+    ["99999999999", 86_400_000],
+    ["120", 120_000],
+    ["0", null],
+    ["-5", null],
+    ["soon", null],
+  ];
+  for (const [header, expected] of waits) {
+    const api = createClient<PostsApi>({
+      baseUrl: "http://test",
+      environment: {
+        now: () => now,
+        fetch: () =>
+          Promise.resolve(new Response("", { status: 503, headers: { "retry-after": header } })),
+      },
+    });
+    const { retryAfterMs } = await assertRejects(() => api.posts.list(), ServiceError);
+    assertEquals(retryAfterMs, expected, header);
+  }
+});
+
 Deno.test("an answer that the service would not give is an error of its own", async () => {
   const html = { headers: { "content-type": "text/html" } };
   const json = { headers: { "content-type": "application/json" } };
