@@ -100,7 +100,14 @@ Deno.test("a style sheet of another origin is allowed with its images, and none 
     assertStringIncludes(String(body), `href="https://cdn.example.com/look.css?a=1&amp;b=2"`);
     assertStringIncludes(String(body), `<a href="/log-in">Log in</a>`);
   });
-  for (const stylesheet of ["javascript:alert(1)", "https://a.test;script-src *", "look.css"]) {
+  for (
+    const stylesheet of [
+      "javascript:alert(1)",
+      "https://a.test;script-src *",
+      "//a.test/a.css",
+      "a",
+    ]
+  ) {
     assertThrows(() => passwordAuth({ pages: { stylesheet } }), Error, "stylesheet");
   }
 });

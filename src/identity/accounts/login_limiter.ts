@@ -1,6 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import { Semaphore } from "../../runtime/queues/semaphore.ts";
-import { StoreError } from "../../kv/store_error.ts";
+import { ignoreStoreError } from "../../kv/store_error.ts";
 import { addressGroup } from "../../guard/client_address.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { CaptchaRequired, LoginFacts } from "./password_auth_options.ts";
@@ -119,12 +119,9 @@ export function createLoginRisk(
       }
     },
     async failed(subjects) {
-      try {
-        await Promise.all(namesOf(subjects).map((name) => counters.add("login-failed", name)));
-      } catch (error) {
-        // If the store does not respond, the failure remains uncounted.
-        if (!(error instanceof StoreError)) throw error;
-      }
+      const counting = namesOf(subjects).map((name) => counters.add("login-failed", name));
+      // If the store does not respond, the failure remains uncounted.
+      await Promise.all(counting).then(() => {}, ignoreStoreError);
     },
   };
 }

@@ -107,7 +107,7 @@ async function open(
       sessionCookie: { type: "apiKey", in: "cookie", name: "session" },
       sessionToken: { type: "http", scheme: "bearer" },
     },
-    identify: createSessionAuth({ sessions, cookie, trustedOrigins }),
+    identify: createSessionAuth(sessions, cookie, trustedOrigins),
     routes: createAccountRoutes({ service, protections, guard, trustedProxies, basePath }),
     close: () => later.finish(),
   };

@@ -214,7 +214,7 @@ const usersOptions = groupOf<UsersOptions>()({
 
 const link = textLike('a URL like "https://example.com/reset"', /^https?:\/\/[^\s#]+$/);
 
-const pageUrl = textLike('a URL or a path like "/login"', /^(https?:\/)?\/[^\s;,]*$/);
+const pageUrl = textLike('a URL or a path like "/login"', /^(https?:\/\/|\/(?!\/))[^\s;,]*$/);
 
 const scryptCost = groupOf<ScryptCost>()({
   N: testedValue<number>(

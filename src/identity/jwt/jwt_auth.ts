@@ -17,9 +17,8 @@ import {
   type JwtAuthOptions,
   readJwtAuthOptions,
   type ResolvedJwtAuthOptions,
-  type UserOfClaims,
 } from "./jwt_auth_options.ts";
-import { createTokenVerifier, type VerifyToken } from "./key_source.ts";
+import { createTokenVerifier } from "./key_source.ts";
 
 /**
  * Returns the authenticator for JSON Web Tokens in `Authorization: Bearer`. It verifies a token
@@ -57,7 +56,7 @@ function open(
 ): Authenticator {
   const tokens = new VerifiedTokens(clock);
   const verify = createTokenVerifier(options, { clock, observe, onChange: () => tokens.forget() });
-  const { clockToleranceMs, user = userOfClaims } = options;
+  const { clockToleranceMs, user: userOf = userOfClaims } = options;
 
   return {
     name: "jwtAuth",
@@ -74,39 +73,28 @@ function open(
       if (token === null) throw refusal("it is malformed");
       if (token.startsWith(sessionPrefix) || token.startsWith(apiKeyPrefix)) return null;
       if (token.length > maxTokenLength) throw refusal("it is too long");
-      return identifyNew(token, authorization, { verify, user, tokens, clockToleranceMs });
+      return identifyNew(token, authorization);
     },
   };
-}
 
-interface NewTokenParts {
-  readonly verify: VerifyToken;
-  readonly user: UserOfClaims;
-  readonly tokens: VerifiedTokens;
-  readonly clockToleranceMs: number;
-}
-
-async function identifyNew(
-  token: string,
-  authorization: string,
-  { verify, user: userOf, tokens, clockToleranceMs }: NewTokenParts,
-): Promise<Identification> {
-  const keysBefore = tokens.generation;
-  const verified = await verify(token);
-  if (verified.kind === "unknown-key") throw refusal("its key is unknown");
-  if (verified.kind === "refused") throw refusal(verified.reason);
-  const { claims } = verified;
-  const user = parseUser(await userOf(claims));
-  if (user === null) throw refusal("it names no user of this service");
-  const { exp } = claims;
-  const expiresAt = exp === undefined ? undefined : exp * 1_000;
-  const identification: Identification = { user, expiresAt };
-  // If the keys have changed during the verification, the result may be wrong and is not cached.
-  if (tokens.generation === keysBefore) {
-    const goodUntil = expiresAt === undefined ? null : expiresAt + clockToleranceMs;
-    tokens.add(authorization, identification, goodUntil);
+  async function identifyNew(token: string, authorization: string): Promise<Identification> {
+    const keysBefore = tokens.generation;
+    const verified = await verify(token);
+    if (verified.kind === "unknown-key") throw refusal("its key is unknown");
+    if (verified.kind === "refused") throw refusal(verified.reason);
+    const { claims } = verified;
+    const user = parseUser(await userOf(claims));
+    if (user === null) throw refusal("it names no user of this service");
+    const { exp } = claims;
+    const expiresAt = exp === undefined ? undefined : exp * 1_000;
+    const identification: Identification = { user, expiresAt };
+    // If the keys have changed during the verification, the result may be wrong and is not cached.
+    if (tokens.generation === keysBefore) {
+      const goodUntil = expiresAt === undefined ? null : expiresAt + clockToleranceMs;
+      tokens.add(authorization, identification, goodUntil);
+    }
+    return identification;
   }
-  return identification;
 }
 
 /** The verified tokens by their `Authorization` headers, until the tokens expire. */

@@ -9,6 +9,7 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVeri
 export type VerifyToken = (token: string) => Promise<Verification>;
 
 interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
+  /** Called when the keys have changed, so that tokens are verified again. */
   readonly onChange: () => void;
 }
 
@@ -54,9 +55,9 @@ function byAny(verifications: readonly VerifyToken[]): VerifyToken {
 function byKeySet(
   url: string,
   verify: (token: string, key: VerificationKey) => Promise<Verification>,
-  runtime: KeySourceOptions,
+  options: KeySourceOptions,
 ): VerifyToken {
-  const set = new KeySet({ url, runtime, onChange: runtime.onChange });
+  const set = new KeySet(url, options);
   return async (token) => {
     const verified = await verify(token, await set.keys());
     if (verified.kind !== "unknown-key") return verified;
@@ -100,13 +101,6 @@ function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject) {
   }
 }
 
-interface KeySetOptions {
-  readonly url: string;
-  readonly runtime: Pick<Runtime, "clock" | "observe">;
-  /** Called when the keys have changed, so that tokens are verified again. */
-  readonly onChange: () => void;
-}
-
 /** Age at which keys are fetched again, in milliseconds. If that fails, old keys remain in use. */
 const maxAgeMs = 10 * 60_000;
 /** Minimum time between two fetches after a fetch has succeeded, in milliseconds. */
@@ -122,20 +116,22 @@ const maxBytes = 512 * 1024;
  * tokens with an unknown key have to wait. Such tokens cause at most one fetch per minute.
  */
 class KeySet {
-  readonly #options: KeySetOptions;
+  readonly #url: string;
+  readonly #options: KeySourceOptions;
   #known: { readonly keys: VerificationKey; readonly text: string } | null = null;
   /** Monotonic time of the last successful fetch. */
   #fetchedAt = -Infinity;
   #triedAt = -Infinity;
   #fetching: Promise<void> | null = null;
 
-  constructor(options: KeySetOptions) {
+  constructor(url: string, options: KeySourceOptions) {
+    this.#url = url;
     this.#options = options;
   }
 
   /** Returns the keys. Rejects with a 503 if no fetch has succeeded yet. */
   async keys(): Promise<VerificationKey> {
-    const now = this.#options.runtime.clock.elapsedMs();
+    const now = this.#options.clock.elapsedMs();
     if (this.#known === null) await this.#fetchAfter(firstPauseMs);
     else if (now - this.#fetchedAt >= maxAgeMs) void this.#fetchAfter(pauseMs);
     if (this.#known !== null) return this.#known.keys;
@@ -155,7 +151,7 @@ class KeySet {
 
   /** Fetches the keys, unless the last attempt was less than `minPauseMs` ago. Never rejects. */
   async #fetchAfter(minPauseMs: number): Promise<void> {
-    const now = this.#options.runtime.clock.elapsedMs();
+    const now = this.#options.clock.elapsedMs();
     if (this.#fetching === null && now - this.#triedAt >= minPauseMs) {
       this.#triedAt = now;
       this.#fetching = this.#fetch().finally(() => this.#fetching = null);
@@ -164,14 +160,14 @@ class KeySet {
   }
 
   async #fetch(): Promise<void> {
-    const { url, runtime: { clock, observe }, onChange } = this.#options;
+    const { clock, observe, onChange } = this.#options;
     const controller = new AbortController();
     const cancelTimer = clock.after(
       timeoutMs,
       () => controller.abort(new Error("No answer in time")),
     );
     try {
-      const text = await fetchText(url, controller.signal);
+      const text = await fetchText(this.#url, controller.signal);
       if (this.#known?.text !== text) {
         const isFirst = this.#known === null;
         this.#known = { keys: createKeySet(JSON.parse(text)), text };
@@ -180,7 +176,7 @@ class KeySet {
       this.#fetchedAt = clock.elapsedMs();
     } catch (error) {
       // After a failed fetch, the known keys are still used.
-      observe({ kind: "keys_not_fetched", url, error });
+      observe({ kind: "keys_not_fetched", url: this.#url, error });
     } finally {
       cancelTimer();
     }

@@ -1,6 +1,6 @@
 import { entriesBelow } from "../../kv/entries_below.ts";
 import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
-import { StoreError } from "../../kv/store_error.ts";
+import { ignoreStoreError } from "../../kv/store_error.ts";
 import {
   bytesToHex,
   decodeBase64url,
@@ -106,16 +106,11 @@ export class ApiKeys {
 
   async #use(record: ApiKeyRecord, versionstamp: string | null): Promise<void> {
     const key = recordKey(record.id);
-    try {
-      // With the check, this write cannot restore a key that was just revoked.
-      await this.#store.commit({
-        checks: [{ key, versionstamp }],
-        mutations: [{ kind: "set", key, value: record }],
-      });
-    } catch (error) {
-      // If the store does not respond, the use remains unrecorded.
-      if (!(error instanceof StoreError)) throw error;
-    }
+    const mutations = [{ kind: "set", key, value: record }] as const;
+    // With the check, this write cannot restore a key that was just revoked.
+    const write = { checks: [{ key, versionstamp }], mutations };
+    // If the store does not respond, the use remains unrecorded.
+    await this.#store.commit(write).catch(ignoreStoreError);
   }
 }
 

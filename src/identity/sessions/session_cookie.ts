@@ -49,12 +49,12 @@ export class SessionCookie {
     return this.#isSecureAt(headers.get("host"), url) ? known.secure : known.plain;
   }
 
-  set(headers: Headers, { headers: sent, url }: Request, token: string, maxAgeMs: number): void {
-    this.#write(headers, this.#nameAt(sent, url), token, Math.floor(maxAgeMs / 1_000));
+  set(headers: Headers, request: Request, token: string, maxAgeMs: number): void {
+    this.#write(headers, this.isSecureFor(request), token, Math.floor(maxAgeMs / 1_000));
   }
 
-  clear(headers: Headers, { headers: sent, url }: Request): void {
-    this.#write(headers, this.#nameAt(sent, url), "", 0);
+  clear(headers: Headers, request: Request): void {
+    this.#write(headers, this.isSecureFor(request), "", 0);
   }
 
   /** Returns true if the cookies of this host are sent only over HTTPS. */
@@ -62,18 +62,14 @@ export class SessionCookie {
     return this.#isSecureAt(headers.get("host"), url);
   }
 
-  #write(headers: Headers, name: string, value: string, maxAge: number): void {
-    const secure = name === secureName;
+  /**
+   * Sets the cookie. Browsers accept the prefix `__Host-` only over HTTPS and without a domain, so
+   * that no other host of the site can set the cookie (RFC 6265bis, 4.1.3.2).
+   */
+  #write(headers: Headers, secure: boolean, value: string, maxAge: number): void {
+    const name = secure ? secureName : plainName;
     const sameSite = this.#sameSite;
     setCookie(headers, { name, value, maxAge, path: "/", httpOnly: true, sameSite, secure });
-  }
-
-  /**
-   * Returns the name of the cookie. Browsers accept the prefix `__Host-` only over HTTPS and
-   * without a domain, so that no other host of the site can set the cookie (RFC 6265bis, 4.1.3.2).
-   */
-  #nameAt(headers: Headers, url: string): string {
-    return this.#isSecureAt(headers.get("host"), url) ? secureName : plainName;
   }
 
   #isSecureAt(host: string | null, url: string): boolean {

@@ -1,7 +1,7 @@
 import { isSameSecret } from "../../protocol/byte_text.ts";
 import type { Authenticator, Identification } from "../../auth/authenticator.ts";
 import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
-import { StoreError } from "../../kv/store_error.ts";
+import { ignoreStoreError } from "../../kv/store_error.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { type Runtime, uuidV7 } from "../../runtime/runtime.ts";
 import {
@@ -156,14 +156,10 @@ export class Sessions {
   }
 
   async #see(key: KeyValueKey, record: SessionRecord, versionstamp: string | null): Promise<void> {
-    try {
-      // With the check, this write cannot restore a session that has just ended.
-      const checks = [{ key, versionstamp }];
-      await this.#options.store.commit({ checks, mutations: [this.#setOf(key, record)] });
-    } catch (error) {
-      // If the store does not respond, this use does not prolong the session.
-      if (!(error instanceof StoreError)) throw error;
-    }
+    // With the check, this write cannot restore a session that has just ended.
+    const write = { checks: [{ key, versionstamp }], mutations: [this.#setOf(key, record)] };
+    // If the store does not respond, this use does not prolong the session.
+    await this.#options.store.commit(write).catch(ignoreStoreError);
   }
 
   #setOf(key: KeyValueKey, record: SessionRecord) {
@@ -193,12 +189,6 @@ function isRecord(value: unknown): value is SessionRecord {
   });
 }
 
-interface SessionAuthOptions {
-  readonly sessions: Sessions;
-  readonly cookie: SessionCookie;
-  readonly trustedOrigins: ReadonlySet<string>;
-}
-
 export interface RequestSessionToken {
   readonly token: string;
   /** True if the token comes from a cookie, which browsers add to requests automatically. */
@@ -221,7 +211,9 @@ export function sessionTokenOfRequest(
  * cookie. A write with a cookie must come from a page of this service or of a trusted origin.
  */
 export function createSessionAuth(
-  { sessions, cookie, trustedOrigins }: SessionAuthOptions,
+  sessions: Sessions,
+  cookie: SessionCookie,
+  trustedOrigins: ReadonlySet<string>,
 ): Authenticator["identify"] {
   return function identify(request): MaybePromise<Identification | null> {
     const carried = sessionTokenOfRequest(request, cookie);
@@ -238,15 +230,11 @@ export function createSessionAuth(
   };
 }
 
+/** Throws a 401 that removes the cookie of the session. */
 function ended(request: Request, isCookie: boolean, cookie: SessionCookie): never {
-  throw new Problem("unauthorized", "The session has ended: log in again", {
-    headers: isCookie ? clearing(request, cookie) : {},
-  });
-}
-
-/** Returns headers that remove the cookie after the end of its session. */
-function clearing(request: Request, cookie: SessionCookie): Readonly<Record<string, string>> {
   const headers = new Headers();
-  cookie.clear(headers, request);
-  return { "set-cookie": headers.get("set-cookie") ?? "" };
+  if (isCookie) cookie.clear(headers, request);
+  throw new Problem("unauthorized", "The session has ended: log in again", {
+    headers: Object.fromEntries(headers),
+  });
 }
