@@ -131,7 +131,7 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "After a lost connection, read the stored data before you repeat the write.",
   "schema-changed":
     "Another program has changed the tables of the database. A table or a column that the " +
-    "request needs no longer exists, or the service still uses an earlier state of a table. If " +
+    "request needs no longer exists, or the service still uses an earlier definition of a table. If " +
     "the command line serves the database, it reads the tables again: repeat the request after " +
     "the number of seconds in Retry-After. Any other service must be restarted with a " +
     "configuration that matches the current tables.",
