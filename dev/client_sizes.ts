@@ -40,7 +40,7 @@ export const clientEntries: readonly ClientEntry[] = [
     name: "accounts, beside requests",
     program: `export { createClient, rsql, createAuth } from "./exports/client.ts";`,
     beside: core,
-    limit: 940,
+    limit: 910,
   },
   {
     name: "collections of TanStack DB, beside live lists",

@@ -107,14 +107,13 @@ export function createAuth(api: HasHandle, { onToken }: CreateAuthOptions = {}):
     return store.get().user;
   }
 
-  async function send(method: string, place: string, body?: unknown): Promise<Answer> {
-    // The cast is safe: the service promises these members.
-    return (await calls(method, place)({}, body)).value as Answer;
-  }
+  // The cast is safe: the service promises these members.
+  const send = (method: string, place: string, body?: unknown) =>
+    calls(method, place, "")({}, body) as Promise<Answer>;
 
   /** Returns a function that sends a request, and shows the user of the session that it starts. */
   const post = <Result>(place: string) => async (body?: object): Promise<Result> => {
-    const sent = body && onToken ? { ...body, transport: "bearer" } : body;
+    const sent = { ...body, transport: onToken && "bearer" };
     const { user = null, token = null, next } = await send("POST", place, sent).catch((error) => {
       // The session may have ended elsewhere. The response to a wrong password is the same.
       if (error.status === 401 && store.get().user) refresh().catch(() => {});
