@@ -2,12 +2,7 @@ import { type Context, Hono } from "@hono/hono";
 import type { H, RouterRoute } from "@hono/hono/types";
 import { getPath } from "@hono/hono/utils/url";
 import type { Credentials, Router } from "../auth/authenticator.ts";
-import {
-  hideLink,
-  type LinkDependencies,
-  linkToken,
-  openLink,
-} from "../resource/http/download_link.ts";
+import { hideLink, linkToken, openLink } from "../resource/http/download_link.ts";
 import { type BodyLimits, readBody } from "../resource/http/request_body.ts";
 import {
   createHostCheck,
@@ -45,7 +40,7 @@ interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions, "authe
   readonly identify: Credentials["identify"] | null;
   /** True if the authentication consists of more than {@link identify}. */
   readonly authenticatesByContext: boolean;
-  readonly links: LinkDependencies;
+  readonly links: Parameters<typeof openLink>[1];
 }
 
 interface ChainOptions {

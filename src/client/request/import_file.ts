@@ -85,11 +85,11 @@ async function upload(
   { onProgress, fetch }: Pick<FileImportOptions, "onProgress"> & Pick<ClientEnvironment, "fetch">,
 ): Promise<Response> {
   // The cast is safe: `XMLHttpRequest` has these members in all runtimes that have it.
-  const { XMLHttpRequest, clients } = globalThis as unknown as UploadGlobals;
+  const { XMLHttpRequest, clients } = globalThis as unknown as Partial<UploadGlobals>;
   const report = (sent: number) => onProgress?.({ sent, total: body.size });
   report(0);
   if (onProgress && XMLHttpRequest && fetch === browserFetch) {
-    return await uploadInBrowser(request, body, { xhr: new XMLHttpRequest(), report });
+    return await uploadInBrowser(request, body, new XMLHttpRequest(), report);
   }
   // Only service workers have `clients`. They belong to a browser, but lack `XMLHttpRequest`.
   const isStreamed = onProgress && !XMLHttpRequest && !clients;
@@ -114,7 +114,8 @@ function streamed(body: Blob, report: (sent: number) => void) {
 function uploadInBrowser(
   { method, url, headers, signal }: Request,
   body: Blob,
-  { xhr, report }: { readonly xhr: Upload; report(sent: number): void },
+  xhr: Upload,
+  report: (sent: number) => void,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
     xhr.open(method, url);
@@ -134,10 +135,7 @@ function uploadInBrowser(
   });
 }
 
-interface UploadGlobals {
-  readonly XMLHttpRequest?: new () => Upload;
-  readonly clients?: unknown;
-}
+type UploadGlobals = Record<"XMLHttpRequest" | "clients", new () => Upload>;
 
 /** The members of `XMLHttpRequest` that an upload uses. */
 interface Upload extends Pick<Response, "status"> {

@@ -1,11 +1,8 @@
+import type { ImportOptionsOf } from "../../api/resource_client.ts";
 import type { CallOptions } from "./call.ts";
 import type { ServiceError } from "./service_error.ts";
 
-export interface ImportOptions extends CallOptions {
-  readonly upsert?: boolean | undefined;
-  readonly size?: number | undefined;
-  readonly onProgress?: ((count: number) => void) | undefined;
-}
+export type ImportOptions = CallOptions & ImportOptionsOf;
 
 /** The functions of the client that an import uses. */
 export interface ImportDependencies {

@@ -50,7 +50,7 @@ export interface ImportsFromCodeOptions {
 }
 
 export function createImportsFromCode(
-  { resources, ofSystem, bodyLimit }: ImportsFromCodeOptions,
+  { resources, ofSystem, bodyLimit: maxRecordBytes }: ImportsFromCodeOptions,
 ): ImportsFromCode {
   return {
     async import(path, source) {
@@ -60,40 +60,26 @@ export function createImportsFromCode(
         const hint = didYouMean(path, [...resources.keys()]);
         throw new Error(`There is no resource "${path}"${hint}`);
       }
-      return await importAsSystem(ofSystem(named), source, bodyLimit);
+      const resource = ofSystem(named);
+      const { capabilities: { enableCreate }, name, policy } = resource;
+      if (!enableCreate) throw new Error(`Cannot import into "${name}": its rows are only read`);
+      const request = codeRequest({ name: "batch", options: {} }, system, resource);
+      const options = { maxRecordBytes, reading: checkImportOptions(source) };
+      const recordsOf = source.format === "csv" ? csvRecords : ndjsonRecords;
+      const records = () => recordsOf(source.open(), resource, options);
+      const grant = await authorize("create", null, policy);
+      const { chunk, dryRun = false, isAtHand = false, isAlone = false, onProgress } = source;
+      const mode = chunk === undefined
+        ? { kind: "all" as const, dryRun, isAtHand }
+        : { kind: "chunks" as const, rows: chunk };
+      const plan = { grant, mode, isAlone, onProgress };
+      try {
+        return await runImport(records, plan, { resource, request, user: null });
+      } catch (error) {
+        throw await refusedWrite(error, "create", resource);
+      }
     },
   };
-}
-
-async function importAsSystem(
-  resource: Resource,
-  source: ImportSource,
-  maxRecordBytes: number,
-): Promise<ImportOutcome> {
-  const { capabilities: { enableCreate }, name } = resource;
-  if (!enableCreate) throw new Error(`Cannot import into "${name}": its rows are only read`);
-  const request = codeRequest({ name: "batch", options: {} }, system, resource);
-  const reading = checkImportOptions(source);
-  const records = () => {
-    const options = { maxRecordBytes, reading };
-    return source.format === "csv"
-      ? csvRecords(source.open(), resource, options)
-      : ndjsonRecords(source.open(), resource, options);
-  };
-  const grant = await authorize("create", null, resource.policy);
-  const { chunk, dryRun = false, isAtHand = false, isAlone = false, onProgress } = source;
-  const mode = chunk === undefined
-    ? { kind: "all" as const, dryRun, isAtHand }
-    : { kind: "chunks" as const, rows: chunk };
-  try {
-    return await runImport(records, { grant, mode, isAlone, onProgress }, {
-      resource,
-      request,
-      user: null,
-    });
-  } catch (error) {
-    throw await refusedWrite(error, "create", resource);
-  }
 }
 
 const system: CodeCaller = { user: null, isSystem: true, raw: null, depth: 0, within: null };

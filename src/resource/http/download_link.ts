@@ -27,7 +27,7 @@ export function createLink({ url, headers }: Request, { sealer, clock }: LinkDep
   const { path, query } = parseRequestTarget(url);
   // The name can contain percent sequences. If a link returned a link, its user could renew it.
   const kept = query.split("&").filter((part) => !new URLSearchParams(part).has("link")).join("&");
-  const credentials = credentialHeaders.map((name) => [name, headers.get(name)]);
+  const credentials = [...headers].filter(([name]) => credentialHeaders.includes(name));
   const expiresAt = clock.now() + lifetimeMs;
   const token = sealer.seal(JSON.stringify({ expiresAt, credentials }), contextOf(path, kept));
   return {
@@ -46,16 +46,16 @@ export function openLink(request: Request, { sealer, clock }: LinkDependencies):
   // The cast is safe: only this file seals values for this context.
   const sealed = text === null ? null : JSON.parse(text) as {
     readonly expiresAt: number;
-    readonly credentials: readonly (readonly [name: string, value: string | null])[];
+    readonly credentials: readonly (readonly [name: string, value: string])[];
   };
   if (sealed === null || sealed.expiresAt < clock.now()) {
     throw new Problem("unauthorized", "Cannot use this link: it has expired, or is changed");
   }
   const headers = new Headers(request.headers);
-  const given = sealed.credentials.filter(([, value]) => value !== null);
+  const { credentials } = sealed;
   // The other headers could identify another user than the creator of the link.
-  if (given.length > 0) { for (const name of identifyingHeaders) headers.delete(name); }
-  for (const [name, value] of given) headers.set(name, value ?? "");
+  if (credentials.length > 0) { for (const name of identifyingHeaders) headers.delete(name); }
+  for (const [name, value] of credentials) headers.set(name, value);
   const url = request.url.replace(`${linkToken}${token}`, "");
   return new UnchallengedRequest(url, { method: request.method, headers, signal: request.signal });
 }

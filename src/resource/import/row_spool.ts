@@ -108,12 +108,11 @@ interface Run {
 
 class SpoolFile {
   readonly #file: FileHandle;
-  /** Removes the file at the end. Null if the file has been removed already. */
-  readonly #removeAtEnd: (() => Promise<void>) | null;
+  readonly #remove: () => Promise<void>;
 
-  private constructor(file: FileHandle, removeAtEnd: (() => Promise<void>) | null) {
+  private constructor(file: FileHandle, remove: () => Promise<void>) {
     this.#file = file;
-    this.#removeAtEnd = removeAtEnd;
+    this.#remove = remove;
   }
 
   /** Creates the file, which only the user of the process can read. */
@@ -123,15 +122,10 @@ class SpoolFile {
     const folder = await mkdtemp(`${tmpdir()}/service-import-`);
     const remove = () => rm(folder, { recursive: true, force: true });
     const file = await open(`${folder}/rows`, "wx+", 0o600);
-    try {
-      // Removes the file while it is open, so that no file remains if the process is killed.
-      await remove();
-      return new SpoolFile(file, null);
-    } catch (error) {
-      // Windows does not remove a file that is open.
-      if (!(error instanceof Error && "code" in error)) throw error;
-      return new SpoolFile(file, remove);
-    }
+    // Removes the file while it is open, so that no file remains if the process is killed. Windows
+    // does not remove a file that is open: there, `close` removes the file.
+    await remove().catch(() => {});
+    return new SpoolFile(file, remove);
   }
 
   async write(text: string): Promise<void> {
@@ -144,6 +138,6 @@ class SpoolFile {
 
   async close(): Promise<void> {
     await this.#file.close();
-    await this.#removeAtEnd?.();
+    await this.#remove();
   }
 }

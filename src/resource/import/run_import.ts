@@ -2,7 +2,6 @@ import type { Grant } from "../../auth/authorize.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import { createYieldTurn, type YieldTurn } from "../../runtime/runtime.ts";
-import type { Resource } from "../model/resource.ts";
 import type { OperationCall, ResourceCall, WriteCall } from "../model/operation.ts";
 import { inTransaction, type WriteConnection } from "../write/transaction/in_transaction.ts";
 import { refusalKinds } from "../write/refused/failed_write.ts";
@@ -59,31 +58,25 @@ const sliceRows = 512;
 
 type ImportCall = WriteCall & OperationCall<void>;
 
+interface RowImportOptions {
+  readonly onProgress: (counts: ImportOutcome) => void;
+  readonly giveTurn: YieldTurn;
+}
+
 class RowImport {
   readonly #records: () => ImportRecords;
   readonly #call: ImportCall;
-  readonly #resource: Resource;
-  readonly #onProgress: (counts: ImportOutcome) => void;
-  readonly #giveTurn: YieldTurn;
+  readonly #options: RowImportOptions;
   readonly #writer: SliceWriter;
   #errors = new LineErrors();
   #rows = 0;
   #written = 0;
 
-  constructor(
-    records: () => ImportRecords,
-    call: ImportCall,
-    { onProgress, giveTurn }: {
-      readonly onProgress: (counts: ImportOutcome) => void;
-      readonly giveTurn: YieldTurn;
-    },
-  ) {
+  constructor(records: () => ImportRecords, call: ImportCall, options: RowImportOptions) {
     this.#records = records;
     this.#call = call;
-    this.#resource = call.resource;
-    this.#onProgress = onProgress;
+    this.#options = options;
     this.#writer = new SliceWriter(call);
-    this.#giveTurn = giveTurn;
   }
 
   async within({ dryRun }: { readonly dryRun: boolean }): Promise<ImportOutcome> {
@@ -105,7 +98,7 @@ class RowImport {
 
   /** Reads all rows before it writes the first, so that a slow client does not block writers. */
   async all({ dryRun }: { readonly dryRun: boolean }): Promise<ImportOutcome> {
-    await using spool = new RowSpool(this.#resource.table);
+    await using spool = new RowSpool(this.#call.resource.table);
     for await (const chunk of this.#chunks(sliceRows)) {
       this.#take(chunk);
       if (this.#errors.isFull) break;
@@ -121,7 +114,7 @@ class RowImport {
         this.#requireClient();
         await this.#writer.write(slice, connection);
         await connection.indexWritten();
-        await this.#giveTurn();
+        await this.#options.giveTurn();
       }
     });
   }
@@ -150,7 +143,7 @@ class RowImport {
   }
 
   #report(): void {
-    this.#onProgress({ rows: this.#rows, written: this.#written });
+    this.#options.onProgress({ rows: this.#rows, written: this.#written });
   }
 
   async chunks(maxRows: number): Promise<ImportOutcome> {
@@ -191,7 +184,7 @@ class RowImport {
         for (let at = 0; at < chunk.rows.length; at += sliceRows) {
           this.#requireClient();
           await this.#writer.write(chunk.rows.slice(at, at + sliceRows), connection);
-          await this.#giveTurn();
+          await this.#options.giveTurn();
         }
       });
       return true;
@@ -206,7 +199,11 @@ class RowImport {
   }
 
   #chunks(maxRows: number): AsyncIterable<RowChunk> {
-    return rowChunks(this.#records(), { write: this.#call, maxRows, giveTurn: this.#giveTurn });
+    return rowChunks(this.#records(), {
+      write: this.#call,
+      maxRows,
+      giveTurn: this.#options.giveTurn,
+    });
   }
 
   /** Throws if the client has disconnected, because it would not learn what was written. */
@@ -219,7 +216,7 @@ class RowImport {
   async #addRefused({ rows }: RefusedRowsError): Promise<void> {
     for (const { line, error } of rows) {
       if (this.#errors.isFull) return;
-      const problem = await refusedWrite(error, "create", this.#resource);
+      const problem = await refusedWrite(error, "create", this.#call.resource);
       for (const one of errorsOfLine(problem, line)) this.#errors.add(one);
     }
   }
@@ -229,7 +226,7 @@ class RowImport {
   }
 
   async #withWritten(error: unknown): Promise<unknown> {
-    const problem = await refusedWrite(error, "create", this.#resource);
+    const problem = await refusedWrite(error, "create", this.#call.resource);
     if (!(problem instanceof Problem)) return problem;
     const { slug, message, headers, cause, details } = problem;
     const written = { ...details, rows: this.#rows, written: this.#written };

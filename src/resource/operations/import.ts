@@ -37,9 +37,7 @@ export const importOperation: Operation<ImportIntent, ImportPlan & ImportIntent,
     return { format, mode: modeOf(request.query), reading: readingOf(request, format) };
   },
 
-  plan({ format, mode, reading }, grant) {
-    return { format, mode, reading, grant };
-  },
+  plan: (intent, grant) => ({ ...intent, grant }),
 
   async execute(plan, call) {
     return await runImport(() => recordsOf(plan, call.request, call.resource), plan, call);
