@@ -34,6 +34,8 @@ export interface Api {
     create: CardsCreate;
     update: CardsUpdate;
     relations: CardsRelations;
+    targets: {};
+    numeric: "version";
     etag: true;
     procedures: {};
     operations: "delete" | "batch" | "aggregate" | "subscribe";
