@@ -1,12 +1,5 @@
 import type { HasHandle } from "./handle.ts";
-import type {
-  AnyOperation,
-  ApiResource,
-  Has,
-  RelationOf,
-  TargetOf,
-  UntypedTarget,
-} from "./rows.ts";
+import type { AnyOperation, ApiResource, Has, RelationOf, TargetOf } from "./rows.ts";
 import type { Comparisons, FieldCompared, IsHidden, WordCompared } from "./filter_text.ts";
 import type { FilterIn, NamesIn, NestedIn, OrderedIn, RelationName } from "./include_text.ts";
 
@@ -51,9 +44,9 @@ type FilterFault<R extends ApiResource, Text> = ComparisonFault<
 type RelatedTo<R extends ApiResource, Depth extends unknown[] = []> =
   | R
   | (Depth["length"] extends 3 ? never
-    : R extends { readonly targets: infer Targets }
-      ? RelatedTo<Extract<Targets[keyof Targets], ApiResource>, [...Depth, 1]>
-    : UntypedTarget<unknown>);
+    : R extends unknown
+      ? RelatedTo<{ [Name in RelationOf<R>]: TargetOf<R, Name> }[RelationOf<R>], [...Depth, 1]>
+    : never);
 
 type ComparisonFault<R extends ApiResource, Text> = Text extends unknown
   ? NameFault<R, FieldCompared<Text>, WordCompared<Text>>

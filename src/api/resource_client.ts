@@ -8,7 +8,7 @@ import type { SearchInput, SearchResult } from "./search.ts";
 /** A client of a service. Its members are the clients of the resources, by path. */
 export type Client<Api extends ApiOf<Api>> =
   & { readonly [Path in keyof Api]: ResourceClient<Api[Path]> }
-  & HasHandle;
+  & HasHandle<Api>;
 
 /** An `Api`: a type with a member for each resource of a service. The member's name is the path. */
 export type ApiOf<Api> = { readonly [Path in keyof Api]: ApiResource };

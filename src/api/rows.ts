@@ -15,9 +15,9 @@ export type IncludeOf<R extends ApiResource> =
 
 /** A row of a resource with only these fields, and with these related rows. */
 export type RowOf<R extends ApiResource, Fields, Included extends PropertyKey> = [Included] extends
-  [never] ? SelectedRow<R["row"], Fields>
+  [never] ? SelectedRow<ReadRow<R, Fields>, Fields>
   : Flat<
-    & SelectedRow<R["row"], Fields>
+    & SelectedRow<ReadRow<R, Fields>, Fields>
     & IncludedRows<R, Included>
     & IncludedAggregates<R, Included>
   >;
@@ -46,6 +46,12 @@ export interface Page<Row> {
 
 /** The names of the relations of a resource. */
 export type RelationOf<R extends ApiResource> = keyof R["relations"] & string;
+
+/** @internal A row in which the fields of `onSelect` are present if `select` names them. */
+type ReadRow<R extends ApiResource, Fields> = R extends { readonly onSelect: infer Name }
+  ? [keyof R["row"]] extends [Fields] ? R["row"]
+  : Omit<R["row"], Name & string> & Required<Pick<R["row"], Name & Fields & keyof R["row"]>>
+  : R["row"];
 
 /** @internal A row with only these fields. */
 export type SelectedRow<Row, Fields> = [keyof Row] extends [Fields] ? Row
@@ -132,6 +138,8 @@ export interface ApiResource {
   readonly relations: object;
   /** The resources of the related rows. Default: the compiler knows only the related rows. */
   readonly targets?: object;
+  /** The fields that rows contain only if `select` names them. */
+  readonly onSelect?: string;
   /** The fields with sums and averages. Default: all fields. */
   readonly numeric?: string;
   /** True if the rows of the resource have ETags. */

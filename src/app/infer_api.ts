@@ -53,6 +53,12 @@ export type InferredApi<All extends ResourceTypes> = {
     create: InferredCreate<Types, All>;
     update: InferredUpdate<Types, All>;
     relations: InferredRelations<Types, All>;
+    targets: {
+      [Name in keyof Types["targets"]]: InferredTarget<
+        All,
+        keyof InferredApi<ResourcesOf<All, Types["targets"][Name]>>
+      >;
+    };
     etag: boolean;
     procedures: InferredProcedures<Types["options"]["procedures"]>;
     operations:
@@ -60,6 +66,12 @@ export type InferredApi<All extends ResourceTypes> = {
       | (Types["options"]["mayDelete"] extends false ? never : "delete" | "restore");
   };
 };
+
+/** @internal The resource at a path. Unknown if several resources, or none, serve the table. */
+export type InferredTarget<All extends ResourceTypes, Paths, Path = Paths> = [Paths] extends [never]
+  ? unknown
+  : Path extends keyof InferredApi<All> ? [Paths] extends [Path] ? InferredApi<All>[Path] : unknown
+  : unknown;
 
 /** @internal The types of the resources in a union of definitions; `never` if not inferred. */
 export type TypesOfDefinition<Definition> = Definition extends TypedDefinition<infer Types> ? Types

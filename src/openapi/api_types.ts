@@ -97,6 +97,7 @@ function memberOf(resource: ResourceSchema, names: TypeNames, basePath: string):
   const targets = relations.filter(({ path }) => names.has(path)).map((relation) =>
     `${propertyName(relation.name)}: Api[${JSON.stringify(relativePath(relation.path, basePath))}]`
   );
+  const selected = fields.filter(({ onSelect, perUser }) => onSelect && !perUser);
   return [
     `  ${propertyName(relativePath(path, basePath))}: {`,
     `    path: ${JSON.stringify(path)};`,
@@ -106,6 +107,7 @@ function memberOf(resource: ResourceSchema, names: TypeNames, basePath: string):
     `    update: ${capabilities.enableUpdate ? `${name}Update` : "never"};`,
     `    relations: ${name}Relations;`,
     `    targets: {${targets.length === 0 ? "" : ` ${targets.join("; ")} `}};`,
+    ...(selected.length === 0 ? [] : [`    onSelect: ${namesOf(selected)};`]),
     `    numeric: ${namesOf(fields.filter(isNumeric))};`,
     `    etag: ${etag !== null};`,
     `    procedures: {${calls === "" ? "" : `\n${calls}    `}};`,

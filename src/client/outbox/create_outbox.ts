@@ -26,11 +26,14 @@ import type { RequestEnvironment } from "../../api/client_environment.ts";
  * await done; // resolves when the live lists show the row of the response
  * ```
  */
-export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
+export function createOutbox<Api = unknown>(
+  api: HasHandle<Api>,
+  options: OutboxOptions<NoInfer<Api>>,
+): Outbox {
   // Programs without type checks may omit the options.
   if (!options) throw new TypeError("No outbox without identity");
-  // The cast is safe if `Api` describes the service's rows. The compiler cannot check that.
-  return openOutbox(api[handle].transport, options) as Outbox;
+  // The casts are safe if `Api` describes the service's rows. The compiler cannot check that.
+  return openOutbox(api[handle].transport, options as OutboxOptions) as Outbox;
 }
 
 /** Without `identity`, each job keeps the token of its user, so another user cannot send it. */

@@ -9,7 +9,7 @@ import type { Job, JobRow, JobStorage } from "./job.ts";
 import type { OutboxState } from "./job_view.ts";
 
 /** The options of an outbox. */
-export interface OutboxOptions {
+export interface OutboxOptions<Api = unknown> {
   /**
    * The identity of the user. Each identity has its own outbox. With an empty string, the outbox
    * stores nothing, and each page has its own outbox. A waiting write is then discarded if the
@@ -19,7 +19,7 @@ export interface OutboxOptions {
   /** Where the jobs are stored. Default: in IndexedDB, or in memory if IndexedDB is missing. */
   readonly storage?: JobStorage | undefined;
   /** Resolves conflicts. Without this function, a write with a conflict is refused (dead). */
-  readonly onConflict?: OnConflict | undefined;
+  readonly onConflict?: OnConflict<Api> | undefined;
   /**
    * Returns the values of computed fields for a row that live lists show before the service has
    * confirmed a write to it. `resource` is the path of the resource, for example `/api/posts`.

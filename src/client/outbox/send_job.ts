@@ -1,5 +1,7 @@
 import { errorOfResponse, ServiceError } from "../request/service_error.ts";
 import { type Job, type JobRow, newJobRequest, refusedJob, rowTag } from "./job.ts";
+import type { Flat } from "../../api/metrics.ts";
+import type { ApiResource } from "../../api/rows.ts";
 import type { Bearer, Transport } from "../../api/transport.ts";
 import { jsonCopy } from "./new_job.ts";
 
@@ -56,23 +58,38 @@ export function isRefusal(error: unknown): error is ServiceError {
 
 const methods = { create: "POST", update: "PATCH", replace: "PUT", delete: "DELETE" } as const;
 
-/** A conflict: a row has changed since the user saw it, and a write to this row is waiting. */
-export interface JobConflict {
+/**
+ * A conflict: a row has changed since the user saw it, and a write to this row is waiting. For a
+ * typed client, `resource` determines the types of the rows.
+ */
+export type JobConflict<Api = unknown> = [keyof Api] extends [never] ? ConflictOf<string, JobRow>
+  : {
+    [Path in keyof Api & string]: Api[Path] extends ApiResource
+      ? ConflictOf<Path, Flat<Api[Path]["row"]>, Flat<Api[Path]["update"]>>
+      : never;
+  }[keyof Api & string];
+
+/** A conflict about a row of one resource. */
+export interface ConflictOf<Path, Row, Patch = Row> {
   /** The waiting write. */
   readonly job: Job;
+  /** The resource: its name in the client, for example `posts`. */
+  readonly resource: Path;
   /** The row as the user saw it before the write; null if unknown. */
-  readonly base: JobRow | null;
+  readonly base: Partial<Row> | null;
   /** The fields that the write sets, or null for a delete. */
-  readonly mine: JobRow | null;
+  readonly mine: Patch | null;
   /** The row as it is now; null if the user cannot read it. */
-  readonly theirs: JobRow | null;
+  readonly theirs: Row | null;
 }
 
 /**
  * Resolves a conflict by returning the fields to send. For a delete, any result except null deletes
  * the row. If the function returns null, the job becomes dead: it counts as refused.
  */
-export type OnConflict = (conflict: JobConflict) => JobRow | null | Promise<JobRow | null>;
+export type OnConflict<Api = unknown> = (
+  conflict: JobConflict<Api>,
+) => object | null | Promise<object | null>;
 
 export interface ConflictOptions {
   readonly transport: Transport;
@@ -98,11 +115,13 @@ export async function jobAfterRefusal(
     },
   );
   try {
-    const mine = await onConflict({ job, base, mine: body, theirs });
+    const resource = decodeURIComponent(job.resource.slice(transport.basePath.length + 1));
+    const mine = await onConflict({ job, resource, base, mine: body, theirs });
     if (!mine) return refusedJob(job, error);
     return {
       ...{ ...job, ...newJobRequest(transport.environment), conflicts: conflicts + 1 },
-      ...{ body: body && jsonCopy(mine), base: theirs, ifMatch: rowTag(theirs) },
+      // The cast is safe: a JSON object has only members with names.
+      ...{ body: body && jsonCopy(mine) as JobRow, base: theirs, ifMatch: rowTag(theirs) },
     };
   } catch (cause) {
     return refusedJob(job, { ...error, message: `${cause}` });

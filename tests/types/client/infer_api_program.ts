@@ -82,6 +82,10 @@ await api["my/notes"].update(1, { status: "done" }, { ifMatch: etag });
 same<number>((await api["my/notes"].rpc.double({ n: 1 })).twice);
 const { items } = await api.users.list({ select: ["id"], include: ["notes"] });
 same<string | undefined>(items[0]?.id); same<string | undefined>(items[0]?.notes[0]?.title);
+const tree = (await api.trees.list({ include: ["notes(select:title,status;include:author)"] })).items[0];
+same<"draft" | "done" | undefined>(tree?.notes[0]?.status);
+await api.trees.list({ filter: "kind==x;notes.title==y;owner.notes.some(status==done)" });
+await api.users.list({ include: ["notes.author.other"] });
 await api.trees.update(1, { kind: "x", notes: { connect: [1], create: [{ title: "Tea" }] } });
 await api.trees.update(1, { owner: { disconnect: true }, notes: { set: [], disconnect: [2] } });
 await api.trees.replace(1, { kind: "x", owner: { connect: "a" } });
@@ -107,6 +111,11 @@ export const refusedByInferApi: readonly (readonly [string, RegExp])[] = [
     `await api.trees.create({ kind: "x", owner: { disconnect: true } });`,
     /'disconnect' does not exist/,
   ],
+  [`await api.trees.list({ include: ["notes(select:titel)"] });`, /There is no field titel/],
+  [`await api.trees.list({ include: ["notes.autor"] });`, /There is no relation autor/],
+  [`await api.trees.list({ filter: "kin==x" });`, /There is no field kin/],
+  [`await api.trees.list({ filter: "notes.titel==x" });`, /There is no field notes.titel/],
+  [`await api["my/notes"].count({ filter: "status==open" });`, /There is no value open/],
   [`await api.links.update(["a", 1], {});`, /Property 'update' does not exist/],
   [
     `await api.links.get("a");`,

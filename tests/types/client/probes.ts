@@ -46,6 +46,7 @@ export const probes: readonly (readonly [expression: string, expected: string | 
   [`api.notes.list({ select: ["titel"] })`, /"titel"' is not assignable/],
   [`row(api.notes.list())`, "Notes"],
   [`row(api.tags.list()).shout`, "string | undefined"],
+  [`row(api.tags.list({ select: ["id", "shout"] }))`, "{ id: string; shout: string }"],
   [`api.notes.list({ orderBy: ["-nosuch"] })`, /"-nosuch"' is not assignable/],
   [`api.notes.list({ orderBy: ["-views", "author.name", "title:desc"] })`, "Promise<Page<Notes>>"],
   // Related rows.
@@ -149,10 +150,23 @@ export const probes: readonly (readonly [expression: string, expected: string | 
   [`outbox.delete(api.audits, 1)`, /There is no delete/],
   [`outbox.update(api["atlas/places"], ["NO", 7], {})`, "Write<Places>"],
   [`outbox.update(api["atlas/places"], "NO", {})`, /'string' is not assignable/],
+  [
+    `createOutbox(api, { identity: "ada", onConflict: ({ resource, theirs }) => resource === "people" ? { name: theirs?.name } : null })`,
+    "Outbox",
+  ],
+  [
+    `createOutbox(api, { identity: "ada", onConflict: (it) => it.resource === "notes" ? { title: it.theirs?.titel } : null })`,
+    /Property 'titel' does not exist/,
+  ],
+  [
+    `createOutbox(api, { identity: "ada", onConflict: (it) => it.resource === "note" ? null : null })`,
+    /have no overlap/,
+  ],
 ];
 
 const head = `import {
-  type ApiResource, type Client, type FieldOf, liveAggregate, liveList, exportUrl, importFile,
+  type ApiResource, type Client, createOutbox, type FieldOf, liveAggregate, liveList, exportUrl,
+  importFile,
   type Outbox, type Page, type ReadRequests, type RowOf, rsql, type Tagged, type Write,
 } from "@svc/resource-api/client";
 import type { Api, Notes, People, Places, Tags } from "./api.ts";
