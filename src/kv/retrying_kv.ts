@@ -182,7 +182,7 @@ class CircuitBreaker {
   /** Resolves at the store's next response. Null if no operation waits for it. */
   #nextAnswer: PromiseWithResolvers<void> | null = null;
   #probedAt = -Infinity;
-  #openProbes = 0;
+  #probePauseMs = minProbePauseMs;
 
   constructor(clock: Clock, probe: () => Promise<unknown>) {
     this.#clock = clock;
@@ -216,6 +216,7 @@ class CircuitBreaker {
     this.#answeredAt = this.#clock.elapsedMs();
     this.#isOpen = false;
     this.#sentSinceAnswer = 0;
+    this.#probePauseMs = minProbePauseMs;
     this.#nextAnswer?.resolve();
     this.#nextAnswer = null;
     if (!this.#pending.has(operation)) return;
@@ -245,15 +246,11 @@ class CircuitBreaker {
 
   /** Sends a probe (a read of a missing record). The response may arrive only after an outage. */
   #sendProbe(now: number): void {
-    const pauseMs = this.#openProbes < maxProbes ? probePauseMs : longPauseMs;
-    if (now - this.#probedAt < pauseMs) return;
+    if (now - this.#probedAt < this.#probePauseMs) return;
     this.#probedAt = now;
-    this.#openProbes++;
+    this.#probePauseMs = Math.min(2 * this.#probePauseMs, maxProbePauseMs);
     const operation = this.start();
-    const answered = () => {
-      this.#openProbes--;
-      this.recordAnswer(operation);
-    };
+    const answered = () => this.recordAnswer(operation);
     this.#probe().then(answered, answered);
   }
 }
@@ -264,12 +261,9 @@ const silenceMs = 500;
 /** Maximum number of operations sent between two responses. In an outage, all of them fail. */
 const maxBetweenAnswers = 64;
 
-/** Milliseconds between two probes. The long pause follows many probes without a response. */
-const probePauseMs = 1_000;
-const longPauseMs = 30_000;
-
-/** If this many probes have no response, the pause is long: Deno's client retries each probe. */
-const maxProbes = 20;
+/** Milliseconds between two probes. The pause doubles, because Deno's client retries each probe. */
+const minProbePauseMs = 1_000;
+const maxProbePauseMs = 30_000;
 
 function silent(): StoreError {
   return new StoreError("unavailable", new Error("The store is silent: nothing was sent"));
