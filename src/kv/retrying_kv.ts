@@ -262,7 +262,7 @@ const silenceMs = 500;
 const maxBetweenAnswers = 64;
 
 /** Milliseconds between two probes. The pause doubles, because Deno's client retries each probe. */
-const minProbePauseMs = 1_000;
+const minProbePauseMs = 500;
 const maxProbePauseMs = 30_000;
 
 function silent(): StoreError {
