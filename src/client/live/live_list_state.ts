@@ -19,7 +19,7 @@ export interface LiveMarks {
   readonly _etag?: string;
   /** Present if an unconfirmed write has created or changed the row. */
   readonly _pending?: true;
-  /** Present until the service has created the row. Writes refer to the row by this value. */
+  /** Present until the service has created the row, which until then lacks generated values. */
   readonly _new?: NewRow;
 }
 

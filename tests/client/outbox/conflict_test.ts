@@ -28,14 +28,14 @@ async function inConflict(
 Deno.test("a handler resolves a conflict by another patch, sent over the present row", () =>
   withService(async (service) => {
     const seen: unknown[] = [];
-    const page = await inConflict(service, ({ base, mine, theirs }) => {
-      seen.push([base?.title, mine, theirs?.title]);
+    const page = await inConflict(service, ({ resource, base, mine, theirs }) => {
+      seen.push([resource, base?.title, mine, theirs?.title]);
       return { ...mine, title: `${theirs?.title} and mine` };
     });
     const { api, outbox, lists } = page;
     const write = outbox.update(api.posts, 1, { title: "mine", log: "b" });
     const row = await write.done;
-    assertEquals(seen, [["a", { title: "mine", log: "b" }, "theirs"]]);
+    assertEquals(seen, [["posts", "a", { title: "mine", log: "b" }, "theirs"]]);
     assertEquals([row?.title, row?.log], ["theirs and mine", "b"]);
     const [first, , last] = service.sent.map(({ method, headers }) => [
       ...[method, headers.get("if-match"), headers.get("idempotency-key")],
