@@ -1,5 +1,6 @@
 import {
   type CommandWords,
+  defaultStoreFile,
   Misuse,
   optionsOf,
   readStoreArguments,
@@ -16,7 +17,7 @@ import {
 import { importHelp, parseImportArguments } from "./import/import_arguments.ts";
 import { parseMigrateArguments } from "./migrate/migrate_arguments.ts";
 import { parseServeArguments, type ServeCommand } from "./serve_arguments.ts";
-import { serveOptionsHelp } from "./serve_options.ts";
+import { listenOptionRules } from "../listen/listener.ts";
 
 export type KeysCommand = ReturnType<typeof parseKeysArguments>;
 export type UsersCommand = ReturnType<typeof parseUsersArguments>;
@@ -155,6 +156,8 @@ function commandOf(args: readonly string[]) {
   }
 }
 
+const { port, host } = listenOptionRules;
+
 /** The text that `--help` prints: a description of all command-line arguments. */
 export const helpText: string = `resource-api: a complete HTTP API from database tables
 
@@ -166,7 +169,38 @@ DATABASE is a SQLite file or a URL: sqlite:PATH, node-sqlite:PATH (the library b
 postgres://…, pglite:PATH
 
 Options:
-${serveOptionsHelp}
+  -p, --port PORT      the port to listen on; ${port.rules.defaultValue} unless set, 0 takes a free one
+      --host ADDRESS   the address to listen on; ${host.rules.defaultValue} unless set. On another address
+                       than the loopback reading needs the printed token
+      --public         reading needs no token, whatever the address and the name
+      --trust-proxy N  the number of your proxies in front of the service, for the addresses of clients
+                       in X-Forwarded-For; with DATABASE
+      --mounted-at PATH the path that a proxy removes from requests, like /v1; with DATABASE
+      --write          open DATABASE for writing; writes need the printed token
+      --triggers       live streams show what other programs write as well: with --write, which alone
+                       records the service's own writes, triggers on every table record all
+      --changes-schema NAME the schema of Postgres for the log of changes; with --write
+      --pooler URL     a pooler of Postgres in transaction mode, for requests; DATABASE is then the
+                       direct URL, which hears the changes of other processes
+      --schema NAMES   the schemas of Postgres to serve, as a,b or '*' for all; tables of all but the
+                       first are at schema.table
+      --key VIEW=COLUMN the key of a view, a,b for a composite one; may be given several times
+      --functions FILE|NAMES a module whose exports are functions in SQL, for triggers of a SQLite file; or the
+                       functions of a Postgres to serve, as procedures and columns: a,b, or '*' for all
+      --extension FILE an extension of SQLite to load; may be given several times
+      --search         /search on every table with strings; with DATABASE
+      --ui             the dashboard at /__service/ui, for this machine alone; edits with --write
+      --watch-schema   look at the tables every few seconds, and serve them as they are then; without
+                       it after a SIGHUP and after a statement that fails. With DATABASE
+      --act-as supabase the policies of Postgres decide: requests have the role and the claims of their
+                       token, which SUPABASE_URL or SUPABASE_JWT_SECRET verifies. With DATABASE
+      --users          accounts and API keys: those with the role writer may write; with DATABASE
+      --kv FILE        where accounts and API keys are kept; ${defaultStoreFile} unless set
+  -c, --config FILE    serve the configuration that FILE exports as default
+  -w, --workers N      serve by N processes on the port, on Linux; one that ends is replaced, and
+                       a SIGHUP replaces all, one after the other, without a failed request
+  -h, --help           print this
+  -v, --version        print the version
 
 API keys and accounts, of service.config.ts, or in --kv FILE:
   keys create --name NAME [--scopes A,B] [--user ID] [--expires 90d]

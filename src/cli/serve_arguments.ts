@@ -2,10 +2,15 @@ import { isServerUrl, withParameter } from "../engines/server_url.ts";
 import { listenOptionRules } from "../listen/listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import type { ServeConfig } from "../app/serve.ts";
-import { type CommandWords, Misuse, readCommandWords } from "./command_options.ts";
-import { readAdditions, readSchemaOption } from "./database/additions.ts";
+import {
+  type CommandWords,
+  configOption,
+  Misuse,
+  optionsOf,
+  readCommandWords,
+} from "./command_options.ts";
+import { additionOptions, readAdditions, readSchemaOption } from "./database/additions.ts";
 import { parseKeyOptions } from "./database/declared_view_keys.ts";
-import { serveCommandLineOptions } from "./serve_options.ts";
 
 /**
  * The arguments that start a service for a database, from a configuration file, or with example
@@ -18,7 +23,7 @@ export type ServeCommand = Extract<
 
 /** Parses the arguments for serving. Throws a {@link Misuse}. */
 export function parseServeArguments(args: readonly string[]) {
-  const words = readCommandWords(null, args, serveCommandLineOptions);
+  const words = readCommandWords(null, args, serveOptions);
   const { positionals, text, flag } = words;
   if (flag("version")) return { kind: "version" as const };
   const [config, kv] = [text("config"), text("kv")];
@@ -72,6 +77,19 @@ export function parseServeArguments(args: readonly string[]) {
     workers: wholeOf("workers", text("workers"), workersOption),
   };
 }
+
+const serveOptions = {
+  port: { type: "string", short: "p" },
+  ...optionsOf("string", "host", "trust-proxy", "mounted-at", "changes-schema", "pooler"),
+  ...optionsOf("string", "schema", "act-as", "kv"),
+  ...optionsOf("boolean", "public", "write", "triggers", "search", "ui", "watch-schema", "users"),
+  ...additionOptions,
+  key: { type: "string", multiple: true },
+  config: configOption,
+  workers: { type: "string", short: "w" },
+  help: { type: "boolean", short: "h" },
+  version: { type: "boolean", short: "v" },
+} as const;
 
 const ofDatabase = [
   "trust-proxy",
