@@ -44,15 +44,15 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const name = `outbox ${transport.baseUrl}${transport.basePath} ${identity}`;
   const isKept = identity && (options.storage ?? indexedDB);
   const storage = isKept ? options.storage : memoryStorage();
-  // A browser may refuse to open an IndexedDB database, for instance in private windows.
-  const opening = storage
-    ? Promise.resolve(storage)
-    // The cast is safe: without `storage`, `isKept` has found IndexedDB.
-    : indexedDbStorage(indexedDB as IndexedDbFactory, name).catch(memoryStorage);
-  const channel = storage?.isShared === false ? null : environment.channel(name);
   const overlays = overlaysOf(transport);
   const jobs = new Map<string, Job>();
   const known: TabJobs = { jobs, created: new Map(), sent: new Map(), overlays, onDead, computed };
+  const opening = storage
+    ? Promise.resolve(storage)
+    // The cast is safe: without `storage`, `isKept` has found IndexedDB.
+    : indexedDbStorage(indexedDB as IndexedDbFactory, name, environment)
+      .catch((cause) => ({ ...memoryStorage(), error: new ServiceError("storage", `${cause}`) }));
+  const channel = storage?.isShared === false ? null : environment.channel(name);
   const tokens: JobTokens = new Map();
   const ending = new AbortController();
   const { signal } = ending;
@@ -68,7 +68,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
     const job = newJob(wanted, resource[handle], known);
     if (!identity) tokens.set(job.id, transport.tokens.current().catch(() => ({})));
     book.add(job);
-    return { id: job.id, done: book.wait(job.id) };
+    return { id: job.id, ...book.wait(job.id) };
   }
   const stopWaking = environment.onWake(() => {
     wake();

@@ -4,16 +4,18 @@ import type {
   IndexedDbObjectStore,
   IndexedDbRequest,
 } from "../../api/web_platform.ts";
+import type { ClientEnvironment } from "../../api/client_environment.ts";
 import type { Job, JobStorage } from "./job.ts";
 
 /**
  * Creates a storage of jobs in an IndexedDB database. Rejects if the browser refuses the database,
- * for instance in private windows. The database stays open, so that `add` starts writing to disk
- * immediately: the user can leave the page in the next millisecond.
+ * for instance in private windows, or does not respond. The database stays open, so that `add`
+ * starts writing to disk immediately: the user can leave the page in the next millisecond.
  */
 export async function indexedDbStorage(
   databases: IndexedDbFactory,
   name: string,
+  { after }: Pick<ClientEnvironment, "after">,
 ): Promise<JobStorage> {
   let database: Promise<IndexedDbDatabase> | null = open();
   await database;
@@ -21,10 +23,12 @@ export async function indexedDbStorage(
   function open(): Promise<IndexedDbDatabase> {
     return new Promise((resolve, reject) => {
       const opening = databases.open(name);
+      const cancel = after(maxOpeningMs, () => reject("timeout"));
       opening.onerror = () => reject(opening.error);
       opening.onupgradeneeded = () =>
         opening.result.createObjectStore(name, { keyPath: "order", autoIncrement: true });
       opening.onsuccess = () => {
+        cancel();
         const opened = opening.result;
         // A deletion of the database waits until this connection closes.
         opened.onclose = opened.onversionchange = () => {
@@ -80,3 +84,6 @@ export async function indexedDbStorage(
     remove: (order) => runOne((store) => store.delete(order)),
   };
 }
+
+/** How long the browser may take to open the database, in milliseconds. */
+const maxOpeningMs = 10_000;

@@ -73,6 +73,8 @@ export type NewJob = Omit<Job, "order">;
 export interface JobStorage {
   /** True if other tabs or processes read and write the same stored jobs. */
   readonly isShared: boolean;
+  /** The error because of which the jobs are kept in memory and not in IndexedDB, if any. */
+  readonly error?: ServiceError;
   /** Returns all jobs, sorted by position. */
   all(): Promise<readonly Job[]>;
   /** Stores a job after all other jobs and returns its position. */

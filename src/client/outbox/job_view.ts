@@ -46,24 +46,27 @@ export interface OutboxState {
   readonly dead: number;
   /** The jobs, in the order in which the program added them. */
   readonly jobs: readonly Job[];
+  /** Why IndexedDB cannot store the jobs, which are then kept in memory; null if it can. */
+  readonly storageError: ServiceError | null;
 }
 
 /** Shows the jobs in live lists as overlays (unconfirmed writes). Resolves the writes' promises. */
 export interface JobView extends Store<OutboxState> {
   show(job: Job, row?: JobRow | null): void;
   /** Shows the stored jobs. A job that another tab has removed ends in this tab after a second. */
-  showStored(stored: readonly Job[]): void;
+  showStored(stored: readonly Job[], error?: ServiceError | null): void;
   /** Remembers the row's path and the row's new ETag after the job has been sent. */
   learn(job: Job, row: JobRow | null): void;
-  /** Resolves when lists show the job's effect. Rejects when the job is dead or discarded. */
-  wait(id: string): Promise<JobRow | null>;
+  /** Returns promises that reject when the job is dead or discarded. */
+  wait(id: string): Readonly<Record<"acknowledged" | "done", Promise<JobRow | null>>>;
 }
 
 export function createJobView(
   { jobs, created, sent, overlays, onDead, computed, environment, signal }: JobViewInput,
 ): JobView {
-  const [store, change] = createStore(() => stateOf(jobs), () => () => {});
-  const waiters = new Map<string, Omit<PromiseWithResolvers<JobRow | null>, "promise">>();
+  let storageError: ServiceError | null = null;
+  const [store, change] = createStore(() => stateOf(jobs, storageError), () => () => {});
+  const waiters = new Map<string, Omit<PromiseWithResolvers<Acknowledgement>, "promise">>();
 
   function learn({ id, of, path, ifMatch, idempotencyKey }: Job, row: JobRow | null): void {
     const tag = rowTag(row);
@@ -80,10 +83,8 @@ export function createJobView(
     if (!isKnown) jobs.delete(id);
     if (state === "sent") {
       learn(job, row);
-      void overlays.acknowledge(id, row).then(() => {
-        sent.delete(job.idempotencyKey);
-        waiter?.resolve(row);
-      });
+      const seen = overlays.acknowledge(id, row).then(() => sent.delete(job.idempotencyKey));
+      waiter?.resolve([row, seen]);
     } else if (problem) {
       const error = new ServiceError(problem.slug, problem.message, problem);
       overlays.reject(id);
@@ -107,7 +108,8 @@ export function createJobView(
   return {
     ...store,
     ...{ learn, show },
-    showStored(stored) {
+    showStored(stored, error = null) {
+      storageError = error;
       const ids = new Set(stored.map(({ id }) => id));
       for (const job of jobs.values()) {
         if (job.order === Infinity || ids.has(job.id)) continue;
@@ -122,16 +124,21 @@ export function createJobView(
       change();
     },
     wait(id) {
-      const done = new Promise<JobRow | null>((resolve, reject) =>
+      const sent = new Promise<Acknowledgement>((resolve, reject) =>
         waiters.set(id, { resolve, reject })
       );
+      const acknowledged = sent.then(([row]) => row);
+      const done = sent.then(([row, seen]) => seen.then(() => row));
       const forget = () => void waiters.delete(id);
-      // Programs may ignore the promise, whose rejection must then not end the process.
-      done.then(forget, forget);
-      return done;
+      // Programs may ignore the promises, whose rejections must then not end the process.
+      for (const promise of [acknowledged, done]) promise.then(forget, forget);
+      return { acknowledged, done };
     },
   };
 }
+
+/** The row of the response, and a promise that resolves when lists show the effect of the job. */
+type Acknowledgement = readonly [row: JobRow | null, seen: Promise<unknown>];
 
 function overlayOf(job: Job): Overlay {
   const { kind, resource, path, body } = job;
@@ -148,8 +155,11 @@ function overlayOf(job: Job): Overlay {
 
 const relating = /^{"(connect|disconnect|set|create)"/;
 
-function stateOf(jobs: ReadonlyMap<string, Job>): OutboxState {
+function stateOf(
+  jobs: ReadonlyMap<string, Job>,
+  storageError: ServiceError | null,
+): OutboxState {
   const list = [...jobs.values()].sort((one, other) => one.order - other.order);
   const dead = list.filter(({ state }) => state === "dead").length;
-  return { waiting: list.length - dead, dead, jobs: list };
+  return { waiting: list.length - dead, dead, jobs: list, storageError };
 }

@@ -39,6 +39,11 @@ export interface Write<Row> {
   /** The id of the job, sent as the header `Service-Optimistic-Id`. */
   readonly id: string;
   /**
+   * Resolves with the row of the response when the service has executed the write, even if no
+   * stream has confirmed the write yet. Otherwise like `done`.
+   */
+  readonly acknowledged: Promise<(Row & WithTag) | null>;
+  /**
    * Resolves when live lists show the effect of the write, with the row of the response. The value
    * is null after a delete, or if the tab that received the response was closed. Rejects with a
    * `ServiceError` if the write is refused, discarded, or cannot be stored.

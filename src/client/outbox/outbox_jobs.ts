@@ -103,7 +103,7 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
   const sync = () =>
     reading ??= queue(async (storage) => {
       reading = null;
-      if (!signal.aborted) showStored(await storage.all());
+      if (!signal.aborted) showStored(await storage.all(), storage.error);
       // A failed read is repeated at the next wake-up. `add` reports a failed write.
     }).catch(() => {});
 

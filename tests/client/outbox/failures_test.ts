@@ -160,7 +160,43 @@ Deno.test("where a browser refuses its database, jobs are in the memory of the p
         titles[at],
       );
     }
+    const { storageError } = pages[0]?.outbox.get() ?? {};
+    assertEquals(storageError?.message, "SecurityError: Not in a private window");
     for (const { outbox } of pages) outbox.close();
+  }));
+
+Deno.test("a database that never opens kept the writes of the page for ever", () =>
+  withService(async (service) => {
+    const indexedDB: IndexedDbFactory = {
+      ...createIndexedDb(),
+      open: () => Object.create(noRequest),
+    };
+    const device = createDevice({ ...createBrowser(), indexedDB });
+    const { api, outbox } = openPage(service, device);
+    const { done } = outbox.create(api.posts, { title: "Tea" });
+    device.advance(9_999);
+    await calm(service);
+    assertEquals([service.sent.length, outbox.get().storageError], [0, null]);
+    device.advance(1);
+    assertEquals((await done)?.title, "Tea");
+    assertEquals(outbox.get().storageError?.slug, "storage");
+    outbox.close();
+  }));
+
+Deno.test("a write is acknowledged before a stream has confirmed it", () =>
+  withService(async (service) => {
+    const { api, outbox, lists } = openPage(service, createDevice());
+    lists.echoesAtOnce = false;
+    const { id, acknowledged, done } = outbox.create(api.posts, { title: "Tea" });
+    let isDone = false;
+    void done.then(() => isDone = true);
+    assertEquals((await acknowledged)?.title, "Tea");
+    assertEquals([isDone, outbox.get().jobs.length], [false, 0]);
+    lists.confirm(id);
+    assertEquals((await done)?.title, "Tea");
+    const refused = outbox.update(api.posts, 9, { title: "Milk" });
+    await assertRejects(() => refused.acknowledged, ServiceError);
+    outbox.close();
   }));
 
 Deno.test("a waiting write is discarded before it is stored, while it waits, and while it is sent", () =>

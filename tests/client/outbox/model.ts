@@ -135,7 +135,7 @@ export class OutboxModel {
     const { indexedDB } = device.environment;
     const storage = !indexedDB
       ? Promise.resolve(memoryStorage())
-      : indexedDbStorage(indexedDB, "jobs");
+      : indexedDbStorage(indexedDB, "jobs", device.environment);
     const onConflict = ({ mine, theirs }: JobConflict) => {
       this.report.conflicts++;
       if (theirs === null || this.#chance() < 0.1) return null;

@@ -45,7 +45,7 @@ async function quiet(service: Service): Promise<void> {
 }
 
 Deno.test("jobs in IndexedDB keep their order, and one that was removed does not come back", async () => {
-  const storage = await indexedDbStorage(createIndexedDb(), "outbox");
+  const storage = await indexedDbStorage(createIndexedDb(), "outbox", createDevice().environment);
   const job = {
     ...{ id: "a", idempotencyKey: "k", kind: "update", resource: "/api/posts" } as const,
     ...{ path: "/api/posts/1", of: null, body: { title: "x" }, ifMatch: null, base: null },
@@ -152,6 +152,7 @@ Deno.test("a tab that an ending message has missed notices the end by itself", (
     const storage = await indexedDbStorage(
       device.environment.indexedDB ?? createIndexedDb(),
       `outbox http://localhost/api ${tabsIdentity}`,
+      device.environment,
     );
     for (const { order } of await storage.all()) await storage.remove(order);
     device.wake();
@@ -258,7 +259,11 @@ Deno.test("an outbox whose storage does not answer gives its lock back when it i
     const device = createDevice(createBrowser());
     const options = { identity: crypto.randomUUID() };
     const { indexedDB } = device.environment;
-    const storage = await indexedDbStorage(indexedDB ?? createIndexedDb(), "jobs");
+    const storage = await indexedDbStorage(
+      indexedDB ?? createIndexedDb(),
+      "jobs",
+      createDevice().environment,
+    );
     const silent = { ...storage, all: () => new Promise<never>(() => {}) };
     const first = openPage(service, device, { ...options, storage: silent });
     await quiet(service);
