@@ -14,8 +14,8 @@ import type { RateLimiter } from "../guard/budget/request_budget.ts";
 import type { CreditsLedger } from "../billing/ledger/credits_ledger.ts";
 import type { Billing } from "../billing/open_billing.ts";
 import { unknownAddressGroup } from "../guard/client_address.ts";
-import { AggregateStream } from "../live/aggregate/shared_aggregates.ts";
 import type { LiveHub } from "../live/live_hub.ts";
+import { noRowsShown } from "../live/live_view.ts";
 import type { StreamSession } from "../live/stream/stream_session.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { printMaskedFilter } from "../service/dashboard/print_masked_filter.ts";
@@ -42,9 +42,9 @@ export function createStreamsReport({ hubs, resources, clock }: StreamsReportDep
   }
 
   function describe(session: StreamSession) {
-    const { stream, user, openedAt, part } = session;
+    const { stream, user, options: { openedAt, part } } = session;
     const { filter, table } = stream.query;
-    const isAggregate = stream instanceof AggregateStream;
+    const isAggregate = stream.query.view === noRowsShown;
     return {
       id: idOf(session),
       kind: isAggregate ? "aggregates" : "rows",
@@ -66,7 +66,7 @@ export function createStreamsReport({ hubs, resources, clock }: StreamsReportDep
     answer() {
       const open = hubs.all();
       const shown = open.flatMap((hub) => hub.sessions().take(maxStreams).toArray())
-        .sort((left, right) => left.openedAt - right.openedAt).slice(0, maxStreams);
+        .sort((left, right) => left.options.openedAt - right.options.openedAt).slice(0, maxStreams);
       const total = open.reduce((sum, { size }) => sum + size, 0);
       return { streams: shown.map(describe), total, isComplete: shown.length === total };
     },
@@ -76,7 +76,7 @@ export function createStreamsReport({ hubs, resources, clock }: StreamsReportDep
 const maxStreams = 500;
 
 /** Returns the IP address of a session. To save memory, only the quota slot contains it. */
-function addressOf({ quotaSlot: { counts } }: StreamSession): string | null {
+function addressOf({ options: { quotaSlot: { counts } } }: StreamSession): string | null {
   const prefix = "address ";
   const key = counts.map(({ key }) => key).find((key) => key.startsWith(prefix));
   const address = key?.slice(prefix.length) ?? unknownAddressGroup;

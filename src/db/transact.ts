@@ -72,7 +72,6 @@ export interface TransactionGuard {
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Creates the guard of one driver. */
 export function transactionGuard(): TransactionGuard {
   // After its transaction has ended, work can continue and use the driver: `open` is then false.
   const transactions = new AsyncLocalStorage<{ open: boolean }>();

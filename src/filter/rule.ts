@@ -39,7 +39,6 @@ export interface Draft<Of = AnyTable> {
 
 /** A draft with the function that resolves it. This package creates all drafts in this form. */
 interface ResolvableDraft<Of = AnyTable> extends Draft<Of> {
-  /** Returns the filter. `resolve` resolves another rule in a context. */
   readonly toFilter: (context: FilterContext, resolve: RuleToFilter) => Filter;
 }
 

@@ -4,26 +4,29 @@ import { Problem } from "../problem/problem.ts";
 import { randomDelayBetween } from "../runtime/runtime.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
-import { AggregateStream, SharedAggregates } from "./aggregate/shared_aggregates.ts";
 import type { GroupMemory } from "./aggregate/group_memory.ts";
 import { heartbeatTrailers } from "./dispatch/heartbeat_trailers.ts";
 import { retryText } from "./dispatch/server_sent_events.ts";
+import { noRowsShown } from "./live_view.ts";
+import { aggregateQuery } from "./aggregate/live_aggregate.ts";
+import { type ResultQuery, ResultStream } from "./result/result_stream.ts";
+import type { SharedResult } from "./result/shared_result.ts";
+import { windowQuery } from "./window/live_window.ts";
 import { repeatUpkeep } from "./repeat_upkeep.ts";
 import { tablesReadBy } from "./match/may_affect_filter.ts";
-import { ExpiryTimer, requireUnexpired } from "./stream/expiry_timer.ts";
-import { HeartbeatTimer } from "./stream/heartbeat_timer.ts";
 import { endOnDisconnect, type LiveStream } from "./stream/live_stream.ts";
 import {
   type AggregateRequest,
   identityOf,
   liveQueryOf,
   requireRecorded,
+  requireUnexpired,
   type StreamRequest,
   type SubscribeRequest,
 } from "./stream/stream_request.ts";
 import { ScopeRecheck } from "./stream/scope_recheck.ts";
 import type { StreamQuota } from "./stream/stream_quota.ts";
-import { CredentialRecheck, StreamSession } from "./stream/stream_session.ts";
+import { CredentialRecheck, StreamSession, visitRegularly } from "./stream/stream_session.ts";
 import { countOpening, noCounts } from "./stream/stream_counts.ts";
 import { streamStartOf } from "./stream/subscription_state.ts";
 import { Subscription } from "./stream/subscription.ts";
@@ -32,7 +35,6 @@ import { OpenedLog, type OpenedLogOptions, type StreamContext } from "./stream_c
 export interface LiveHubOptions extends OpenedLogOptions {
   readonly quota: StreamQuota;
   readonly groupMemory: GroupMemory;
-  /** The columns that the change log never records. */
   readonly excluded: ReadonlySet<ColumnInfo>;
   readonly credentials: Pick<Credentials, "of">;
   /** Interval between checks of the credentials of open streams, in milliseconds. */
@@ -49,17 +51,16 @@ export class LiveHub {
   readonly #options: LiveHubOptions;
   readonly #scopes: ScopeRecheck;
   readonly #credentials: CredentialRecheck;
-  readonly #heartbeats: HeartbeatTimer<LiveStream>;
-  readonly #expiries: ExpiryTimer<LiveStream>;
   readonly #sessions = new Map<LiveStream, StreamSession>();
   readonly #strategy: ByteLengthQueuingStrategy;
   readonly #opened: OpenedLog;
-  #aggregates: SharedAggregates | null = null;
+  readonly #results = new Map<string, SharedResult>();
   /** All streams share one function, because a closure for each of many streams needs memory. */
   readonly #ended = (stream: LiveStream) => this.#forget(stream);
   #isClosing = false;
   #hidden: ReadonlySet<TableInfo> = new Set();
   #cancelTimers: (() => void)[] = [];
+  #stopVisits: (() => void) | null = null;
 
   constructor(options: LiveHubOptions) {
     this.#options = options;
@@ -76,11 +77,6 @@ export class LiveHub {
       options.runtime,
       (user) => this.#credentials.current(user),
     );
-    this.#heartbeats = new HeartbeatTimer(
-      options.runtime,
-      (streams) => void this.#checkSessions(streams),
-    );
-    this.#expiries = new ExpiryTimer(options.runtime.clock, (stream) => stream.expire());
   }
 
   get size(): number {
@@ -99,7 +95,6 @@ export class LiveHub {
     return this.#sessions.values();
   }
 
-  /** Number of changes that the change feed has published since the start. */
   get published(): number {
     return this.#opened.published;
   }
@@ -115,14 +110,17 @@ export class LiveHub {
     await this.#opened.log();
   }
 
-  /** Deletes the changes in the log that are older than its retention period. */
   async purge(): Promise<void> {
     await (await this.#opened.log()).purge();
   }
 
   /** Opens a stream of rows. Returns null inside a multiplexed stream. Throws a 429 or 503. */
   subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array> | null> {
+    const { window } = request;
     const opening = this.#open(request, async (context) => {
+      if (window !== null) {
+        return await this.#resultStream(context, request, windowQuery(context, request, window));
+      }
       const query = liveQueryOf(request);
       const start = await streamStartOf(request, query, context);
       if (typeof start === "object" && !("reason" in start)) this.counts.resumed++;
@@ -134,17 +132,28 @@ export class LiveHub {
 
   /** Opens a stream of an aggregate. Returns and throws like {@link subscribe}. */
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array> | null> {
-    const opening = this.#open(request, async (context) => {
-      const query = liveQueryOf(request);
-      // This read calls `hide` if row policies have changed since a shared result was computed.
-      await context.log.end();
-      const { groupMemory } = this.#options;
-      const aggregates = this.#aggregates ??= new SharedAggregates(context, groupMemory);
-      const identity = identityOf(request);
-      const options = { aggregates, query, aggregateQuery: request.aggregateQuery, identity };
-      return (ended) => new AggregateStream(context, options, ended);
-    });
+    const opening = this.#open(
+      request,
+      (context) =>
+        this.#resultStream(
+          context,
+          request,
+          aggregateQuery(context, request, this.#options.groupMemory),
+        ),
+    );
     return countOpening(this.counts.aggregates, opening);
+  }
+
+  async #resultStream(
+    context: StreamContext,
+    request: StreamRequest,
+    resultQuery: ResultQuery,
+  ): Promise<MakeStream> {
+    const [query, identity] = [liveQueryOf(request), identityOf(request)];
+    const results = this.#results;
+    // This read calls `hide` if row policies have changed since a shared result was computed.
+    await context.log.end();
+    return (ended) => new ResultStream(context, { results, query, identity, resultQuery }, ended);
   }
 
   async #open(
@@ -161,7 +170,10 @@ export class LiveHub {
     try {
       const context = await this.#opened.context();
       context.feed.requirePresent();
-      if (isFull(context)) throw overloaded("too many clients begin at once");
+      const { semaphore, aggregateSemaphore } = context;
+      if (semaphore.isFull || aggregateSemaphore.isFull) {
+        throw overloaded("too many clients begin at once");
+      }
       const make = await prepare(context);
       if (this.#isClosing) throw overloaded("the service is stopping");
       const expiresInMs = Math.min(
@@ -172,7 +184,6 @@ export class LiveHub {
       const now = runtime.clock.elapsedMs();
       const endsAt = now + randomDelayBetween(runtime, minLifeMs, maxLifeMs);
       const session = new StreamSession(request, stream, {
-        slot: this.#heartbeats.add(stream),
         openedAt: now,
         endsAt: part?.endsAt(endsAt) ?? endsAt,
         expiresAt: now + expiresInMs,
@@ -181,8 +192,12 @@ export class LiveHub {
         excluded,
       });
       this.#sessions.set(stream, session);
-      stream.expireAt(session.expiresAt);
-      this.#expiries.add(stream, session.expiresAt);
+      stream.expireAt(session.options.expiresAt);
+      this.#stopVisits ??= visitRegularly(
+        runtime,
+        this.#sessions,
+        (due) => this.#checkSessions(due),
+      );
       session.watch(this.#scopes, this.#credentials);
       endOnDisconnect(request.disconnected, stream);
       const whole = part === null ? new ReadableStream(stream, this.#strategy) : null;
@@ -224,35 +239,31 @@ export class LiveHub {
     }
   }
 
-  /** Ends the streams of these tables, as if the callers had lost their rights. */
   revoke(tables: ReadonlySet<TableInfo>): void {
     for (const session of [...this.#sessions.values()]) {
       if (tables.has(session.stream.query.table)) session.revoke();
     }
   }
 
-  /** Ends all streams immediately, and stops all reads of the change log. */
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const cancel of this.#cancelTimers) cancel();
-    this.#heartbeats.stop();
-    this.#expiries.stop();
     await this.#endAll([...this.#sessions.keys()], maxRetryMs);
     await this.#opened.close();
   }
 
   /** Ends streams after their maximum duration. Sends heartbeats to the other streams. */
-  async #checkSessions(streams: ReadonlySet<LiveStream>): Promise<void> {
+  async #checkSessions(streams: readonly LiveStream[]): Promise<void> {
     const context = await this.#opened.present();
     if (context === null) return;
     const { clock } = this.#options.runtime;
     const now = clock.elapsedMs();
     context.snapshots.forgetOldPages();
     const trailerOf = heartbeatTrailers(context);
-    for (const stream of [...streams]) {
+    for (const stream of streams) {
       const session = this.#sessions.get(stream);
       if (session === undefined) continue;
-      if (now >= session.endsAt) this.#end(stream, context, 1_000);
+      if (now >= session.options.endsAt) this.#end(stream, context, 1_000);
       else stream.heartbeat(trailerOf);
     }
   }
@@ -271,7 +282,7 @@ export class LiveHub {
       0,
       Math.max(withinMs, shortestRetryMs),
     );
-    const part = this.#sessions.get(stream)?.part ?? null;
+    const part = this.#sessions.get(stream)?.options.part ?? null;
     if (part === null) this.#endAfter(stream, context, delayMs);
     else part.endWhole(delayMs);
   }
@@ -286,11 +297,13 @@ export class LiveHub {
     const session = this.#sessions.get(stream);
     if (session === undefined) return;
     this.#sessions.delete(stream);
-    this.counts[stream instanceof AggregateStream ? "aggregates" : "rows"].ended++;
-    this.#heartbeats.remove(stream, session.slot);
-    this.#expiries.remove(stream, session.expiresAt);
+    this.counts[stream.query.view === noRowsShown ? "aggregates" : "rows"].ended++;
+    if (this.#sessions.size === 0) {
+      this.#stopVisits?.();
+      this.#stopVisits = null;
+    }
     session.unwatch(this.#scopes, this.#credentials);
-    this.#options.quota.free(session.quotaSlot);
+    this.#options.quota.free(session.options.quotaSlot);
   }
 }
 
@@ -301,10 +314,6 @@ const maxLifeMs = 30 * 60_000;
 const shortestRetryMs = 1_000;
 const maxRetryMs = 5_000;
 const drainStepMs = 50;
-
-function isFull({ semaphore, aggregateSemaphore }: StreamContext): boolean {
-  return semaphore.isFull || aggregateSemaphore.isFull;
-}
 
 function overloaded(why: string): Problem {
   return new Problem("overloaded", `Cannot subscribe now: ${why}`, {

@@ -1,5 +1,6 @@
 import type { Grant } from "../auth/authorize.ts";
 import type { Filter, Related } from "../filter/filter.ts";
+import type { OrderKey } from "../plan/plan.ts";
 import type { Row, TableInfo } from "../schema/table_info.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ScopedRequest } from "./stream/scope_recheck.ts";
@@ -31,7 +32,6 @@ export interface LiveView {
 export interface ShownRelation extends Pick<Related, "relation" | "filter" | "links"> {
   /** True if the including table has an index for the relation, and a primary key without NULL. */
   readonly isIndexed: boolean;
-  /** The relations that the included rows themselves include. */
   readonly shown: readonly ShownRelation[];
 }
 
@@ -42,7 +42,6 @@ export interface ViewRight extends ScopedRequest {
   regranted(grant: Grant | null): LiveView;
 }
 
-/** The view of live aggregates, which show no rows. */
 export const noRowsShown: LiveView = Object.freeze({
   key: "",
   shape: "",
@@ -53,7 +52,6 @@ export const noRowsShown: LiveView = Object.freeze({
 });
 
 export interface LiveQuery {
-  /** The path of the resource. Two resources can serve the same table in different ways. */
   readonly resource: string;
   readonly table: TableInfo;
   readonly reader: RowReader;
@@ -62,7 +60,12 @@ export interface LiveQuery {
   readonly view: LiveView;
 }
 
-/** A live query, and a function that evaluates its filter for a row in memory. */
+/** The order of a window, which ends with the primary key, and its maximum number of rows. */
+export interface WindowQuery {
+  readonly order: readonly OrderKey[];
+  readonly limit: number;
+}
+
 export interface CompiledLiveQuery {
   readonly query: LiveQuery;
   readonly decide: InMemoryMatcher;

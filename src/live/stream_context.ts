@@ -33,7 +33,6 @@ interface StreamContextOptions {
   readonly limits: LiveLimits;
 }
 
-/** Starts the change feed, and creates the other objects that live streams share. */
 async function openStreamContext(
   log: ChangeLog,
   options: StreamContextOptions,

@@ -12,7 +12,6 @@ import { runTool, type ToolArguments, type ToolContext, type ToolResource } from
 import { filterGrammar, toolDefinitions, type ToolName } from "./tool_definitions.ts";
 import { sendAs, ToolRefusal } from "./tool_request.ts";
 
-/** Creates the function that responds to MCP clients. */
 export function createMcp(parts: McpHandlerDependencies): McpHandler {
   const resources = toolResources(parts.schema);
   const { schema: { basePath }, mountedAt, maxRequestBytes: maxRequestBodySize } = parts;

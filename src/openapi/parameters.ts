@@ -34,6 +34,9 @@ const parameters: Readonly<Record<OperationName, Parameters | null>> = {
   subscribe: (resource) => [
     filterParameter(resource, false),
     ...viewParameters(resource),
+    parameter("limit", { type: "integer", minimum: 1 }, "Keeps the first rows, as many as a list."),
+    parameter("orderBy", { type: "string" }, "The order as in lists, without paths; with `limit`."),
+    ...deletedParameter(resource),
     flagParameter("skipExisting", "Sends no rows at first, only their changes."),
     parameter("resumeFrom", { type: "string" }, "The last `id` that was received."),
   ],

@@ -110,7 +110,7 @@ function parseOrderKey(
     const known = readable.filter((column) => sortable.has(column));
     const source = known.find(({ name }) => name === splitPath(path)[0]);
     if (column === undefined && source !== undefined && isDocument(source)) {
-      const places = "in include, in groups, and in tables without a key";
+      const places = "in include, groups and live streams, and in tables without a key";
       throw orderProblem(name, `: values within a document have no order ${places}`);
     }
     const hint = column !== undefined && known.includes(column)

@@ -28,7 +28,6 @@ export interface OffsetPosition {
 export interface RelatedColumn {
   /** The added column, to which the plan's order refers. */
   readonly column: ColumnInfo;
-  /** The column in the related row. */
   readonly source: ColumnInfo;
   readonly relation: Relation;
   /** The filter of the related rows. The value is NULL if no related row matches. */

@@ -5,7 +5,6 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** The OpenAPI description of a route that belongs to no resource. */
 export interface RouteDescription {
-  /** The `operationId`. */
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
@@ -27,7 +26,6 @@ export interface ResponseDescription {
 
 const descriptionKey = Symbol("description of a route");
 
-/** Attaches a description to the handler of a route. {@link routeDescriptionOf} returns it. */
 export function withRouteDescription<Handler extends object>(
   description: RouteDescription,
   handler: Handler,

@@ -14,7 +14,6 @@ export function parseExactDecimal(plain: string): ExactDecimal {
   };
 }
 
-/** Returns an exact decimal as a string with `scale` decimal places. */
 export function printExactDecimal({ units, scale }: ExactDecimal): string {
   if (scale === 0) return String(units);
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, "0");

@@ -279,6 +279,7 @@ function requestFor(table: TableInfo, db: Database): SubscribeRequest {
     scope: allRows,
     filter: allRows,
     resumeFrom: null,
+    window: null,
     skipExisting: false,
     disconnected: new Promise(() => {}),
     part: null,

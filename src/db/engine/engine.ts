@@ -217,7 +217,6 @@ export interface ChangeSource {
 }
 
 export interface RowHistorySql {
-  /** Returns SQL that is true for a change of this table. `place` returns a value's placeholder. */
   isTable(table: TableInfo, place: (value: SqlValue) => string): string;
   mayHave(
     column: ColumnInfo,

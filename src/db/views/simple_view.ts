@@ -19,7 +19,6 @@ export interface ViewedTable {
   readonly name: string;
 }
 
-/** A column of a simple view: one column of its table, all columns, or an expression. */
 export type ViewedColumn =
   | { readonly kind: "column"; readonly name: string }
   | { readonly kind: "all" }

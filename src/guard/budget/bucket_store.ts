@@ -8,7 +8,6 @@ import { StoreError } from "../../kv/store_error.ts";
 export interface LeaseHolder {
   /** Puts leased tokens back unless some were spent lately. Returns true if it keeps tokens. */
   returnIdle(): boolean;
-  /** Returns all leased tokens to the store. */
   returnAll(): Promise<void>;
 }
 

@@ -7,7 +7,6 @@ export interface GroupMemoryLimits {
 }
 
 export interface GroupHolder {
-  /** The user or IP address whose limit the bytes count against. */
   readonly identity: string;
   /** Frees the memory of the groups, because other aggregates need it. */
   dropGroups(): void;
@@ -86,7 +85,6 @@ export class GroupMemory {
   }
 }
 
-/** The memory reserved for one aggregate, and the user or IP address that it counts against. */
 interface HeldGroups {
   readonly identity: string;
   readonly bytes: number;

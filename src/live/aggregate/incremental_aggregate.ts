@@ -58,7 +58,6 @@ export class IncrementalAggregate {
     return incremental;
   }
 
-  /** Estimated size of the groups in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -148,9 +147,9 @@ export class IncrementalAggregate {
       if (isRanked && keys.some(({ as }) => as === column)) {
         return left.entry.rank - right.entry.rank;
       }
-      const sign = compareValues(left.values.get(column), right.values.get(column), column);
-      if (Math.abs(sign) === Infinity) return sign;
-      if (sign !== 0) return descending ? -sign : sign;
+      const [one, other] = [left.values.get(column), right.values.get(column)];
+      const sign = compareOrderValues(one, other, { column, descending });
+      if (sign !== 0) return sign;
     }
     return 0;
   }
@@ -161,7 +160,6 @@ interface RowGroupKey {
   readonly key: readonly unknown[];
 }
 
-/** A group, and its cached result as streams show it. */
 interface Entry extends MaintainedGroup {
   /** The result to show, or null after a change of the group. */
   shown: Shown | null;
@@ -186,13 +184,16 @@ function idOf(key: readonly unknown[], columns: readonly ColumnInfo[]): string {
   return JSON.stringify(ids);
 }
 
-/** Compares values as the database does. NULL is last in both sort directions, hence `Infinity`. */
-function compareValues(left: unknown, right: unknown, { kind }: ColumnInfo): number {
+/** Compares values as the database does. NULL is last in both sort directions. */
+export function compareOrderValues(
+  left: unknown,
+  right: unknown,
+  { column: { kind }, descending }: OrderKey,
+): number {
   const [one, other] = [left ?? null, right ?? null];
-  if (one === null || other === null) {
-    return one === other ? 0 : one === null ? Infinity : -Infinity;
-  }
-  return kinds[kind].compare?.(one, other) ?? 0;
+  if (one === null || other === null) return one === other ? 0 : one === null ? 1 : -1;
+  const sign = kinds[kind].compare?.(one, other) ?? 0;
+  return descending ? -sign : sign;
 }
 
 /** Estimates a group's bytes in memory. A string uses two bytes for each UTF-16 code unit. */

@@ -1,182 +1,122 @@
-import type { AggregateGroup } from "../../db/aggregate_groups.ts";
+import { type AggregateGroup, decodeGroups } from "../../db/aggregate_groups.ts";
 import { coversPosition, type Position } from "../../db/changes/log_position.ts";
 import { DatabaseError } from "../../db/database_error.ts";
+import type { AggregatePlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
-import type { TransitionListener } from "../dispatch/group_listener.ts";
-import { eventText, type InvalidationReason, toBytes } from "../dispatch/server_sent_events.ts";
-import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
+import { eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import { historyCursorAt, unlimitedWindow } from "../feed/change_history.ts";
-import type { LiveQuery } from "../live_view.ts";
 import type { Transition } from "../match/row_change.ts";
+import {
+  checkMs,
+  type ResultFrame,
+  SharedResult,
+  type SharedResultOptions,
+} from "../result/shared_result.ts";
 import { evaluateChanges } from "../stream/render_changes.ts";
+import type { ResultQuery } from "../result/result_stream.ts";
+import type { AggregateRequest } from "../stream/stream_request.ts";
 import type { StreamContext } from "../stream_context.ts";
-import { AggregateReader, type AggregateReadResult } from "./aggregate_reader.ts";
+import { IncrementalAggregate, type LiveAggregateQuery } from "./incremental_aggregate.ts";
 import type { GroupHolder, GroupMemory } from "./group_memory.ts";
-import type { IncrementalAggregate, LiveAggregateQuery } from "./incremental_aggregate.ts";
+import { type MaintenancePlan, maintenancePlan } from "./maintained_group.ts";
 
-export interface AggregateListener {
-  /** The user id or IP address of the stream's request. */
-  readonly identity: string;
-  /** Called when {@link LiveAggregate.frame} contains a new result. */
-  show(): void;
-  fail(error: unknown): void;
+interface AggregateReadResult {
+  readonly groups: readonly AggregateGroup[];
+  /** Maintains the result in memory; null if the database must compute it after each change. */
+  readonly incremental: IncrementalAggregate | null;
+  readonly position: Position;
 }
 
-export interface LiveAggregateOptions {
-  readonly query: LiveQuery;
-  readonly aggregateQuery: LiveAggregateQuery;
+interface LiveAggregateOptions extends SharedResultOptions {
   readonly memory: GroupMemory;
-  readonly listener: AggregateListener;
+  readonly aggregateQuery: LiveAggregateQuery;
 }
 
-/**
- * A live aggregate: the result of one aggregate query, kept current for all streams that show it.
- * The database computes the result at a known log position. Later row changes update the result in
- * memory. If the result in memory could become inexact or too large, the database computes it again
- * after each change. A pause of four times the query's duration follows each query.
- */
-export class LiveAggregate implements TransitionListener, GroupHolder {
-  readonly query: LiveQuery;
-  readonly aggregateQuery: LiveAggregateQuery;
-  readonly #listeners: Set<AggregateListener>;
-  /** The user or IP address of the oldest listener. The groups count against its memory limit. */
-  #identity: string;
+/** A live aggregate. Changes update it in memory if this is exact, and else cause a read. */
+export class LiveAggregate extends SharedResult<AggregateReadResult> implements GroupHolder {
+  readonly #aggregateQuery: LiveAggregateQuery;
   readonly #memory: GroupMemory;
-  readonly #context: StreamContext;
-  readonly #group: SubscriberGroup;
-  readonly #reader: AggregateReader;
+  readonly #plan: AggregatePlan;
+  /** The plan for maintaining the result in memory; null if only the database can compute it. */
+  #maintenancePlan: MaintenancePlan | null;
+  /** Size in bytes of the groups that found no room in the shared memory; 0 if they had room. */
+  #neededBytes = 0;
   #incremental: IncrementalAggregate | null = null;
-  /** True if the result in memory includes exactly the changes that the feed has published. */
-  #isExact = false;
-  /** Number of row changes that were applied since the last read. */
-  #events = 0;
-  #shownAt: Position | null = null;
   #frame: Uint8Array | null = null;
-  /** A counter that increases when the result must be read again, e.g. after unrecorded changes. */
-  #round = 0;
-  #isReading = false;
-  #isClosed = false;
-  /** Monotonic time of the next planned read; `Infinity` if no read is planned. */
-  #readsAt = Infinity;
-  #cancelReading: (() => void) | null = null;
   #cancelShow: (() => void) | null = null;
 
-  /** Joins the subscriber group of the query and starts the first read. */
-  constructor(
-    context: StreamContext,
-    { query, aggregateQuery, memory, listener }: LiveAggregateOptions,
-  ) {
-    this.query = query;
-    this.aggregateQuery = aggregateQuery;
-    this.#memory = memory;
-    this.#listeners = new Set([listener]);
-    this.#identity = listener.identity;
-    this.#context = context;
-    this.#reader = new AggregateReader(context, { query, aggregateQuery, memory, holder: this });
-    this.#group = context.dispatcher.enter(query);
-    this.#group.transitionListeners.add(this);
-    void this.#read();
+  constructor(context: StreamContext, options: LiveAggregateOptions) {
+    super(context, options, { semaphore: context.aggregateSemaphore, coalesceMs });
+    const { query: { filter, reader: { dialect } }, aggregateQuery } = options;
+    const { plan, groups } = aggregateQuery;
+    this.#aggregateQuery = aggregateQuery;
+    this.#memory = options.memory;
+    this.#plan = { ...plan, where: filter };
+    const maxGroups = context.limits.maxGroupsInMemory;
+    this.#maintenancePlan = maintenancePlan(this.#plan, groups, { dialect, maxGroups });
+    void this.read();
   }
 
-  /** The bytes of the event with the latest result; null before the first result. */
-  get frame(): Uint8Array | null {
-    return this.#frame;
-  }
-
-  get identity(): string {
-    return this.#identity;
-  }
-
-  add(listener: AggregateListener): void {
-    this.#listeners.add(listener);
-  }
-
-  remove(listener: AggregateListener): boolean {
-    this.#listeners.delete(listener);
-    const [eldest] = this.#listeners;
-    if (eldest === undefined) return false;
-    if (eldest.identity !== this.#identity) {
-      this.#identity = eldest.identity;
-      this.#holdGroups();
-    }
-    return true;
+  override frameAfter(sent: unknown): ResultFrame | null {
+    const bytes = this.#frame;
+    return bytes === null || bytes === sent ? null : [bytes, bytes];
   }
 
   dropGroups(): void {
-    if (this.#incremental !== null) this.#reader.noRoomFor(this.#incremental.bytes);
+    if (this.#incremental !== null) this.#neededBytes = this.#incremental.bytes;
     this.#incremental = null;
-    this.#isExact = false;
-    this.#readIn(coalesceMs);
+    this.isExact = false;
+    this.readIn(coalesceMs);
   }
 
-  receive(transitions: readonly Transition[]): void {
+  override receive(transitions: readonly Transition[]): void {
     // An outdated result is read again soon, and that read will include these transitions.
-    if (!this.#isExact) return;
+    if (!this.isExact) return;
     this.#count(transitions);
-    if (!this.#isExact) return this.#readIn(coalesceMs);
-    this.#readIn(this.#events < this.#context.limits.maxUncheckedEvents ? checkMs : coalesceMs);
+    if (!this.isExact) return this.readIn(coalesceMs);
+    this.readIn(this.events < this.context.limits.maxUncheckedEvents ? checkMs : coalesceMs);
     this.#showIn(coalesceMs);
   }
 
-  invalidate(reason: InvalidationReason): void {
-    // After a restore of the database, its log positions cannot be compared with earlier ones.
-    if (reason === "history_lost") this.#shownAt = null;
-    this.#invalidateCount();
-  }
-
-  fail(error: unknown): void {
-    for (const listener of [...this.#listeners]) listener.fail(error);
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    this.#reader.close();
+  protected override close(): void {
+    super.close();
     this.#memory.release(this);
     this.#incremental = null;
-    this.#cancelReading?.();
     this.#cancelShow?.();
-    this.#group.transitionListeners.delete(this);
-    this.#context.dispatcher.leave(this.#group);
-  }
-
-  #invalidateCount(): void {
-    this.#isExact = false;
-    this.#round++;
-    this.#readIn(coalesceMs);
   }
 
   /** Reserves memory for the groups. Without room, the result is read again after each change. */
-  #holdGroups(): void {
-    if (this.#incremental === null || this.#isClosed) return;
+  #hold(): void {
+    if (this.#incremental === null || this.isClosed) return;
     if (!this.#memory.hold(this, this.#incremental.bytes)) this.dropGroups();
   }
 
   #count(transitions: readonly Transition[]): void {
     const incremental = this.#incremental;
-    this.#events += transitions.length;
-    this.#isExact &&= incremental !== null &&
+    this.events += transitions.length;
+    this.isExact &&= incremental !== null &&
       transitions.every((transition) => incremental.apply(transition));
-    this.#holdGroups();
+    this.#hold();
   }
 
   #showIn(delayMs: number, tries = 1): void {
-    if (this.#isClosed) return;
-    this.#cancelShow ??= this.#context.runtime.clock.after(delayMs, () => {
+    if (this.isClosed) return;
+    this.#cancelShow ??= this.context.runtime.clock.after(delayMs, () => {
       this.#cancelShow = null;
       // While the feed reads, it may have published only a part of a transaction. No event must
       // contain a result in the middle of a transaction.
-      if (tries < maxTries && !this.#context.feed.isIdle) this.#showIn(coalesceMs, tries + 1);
+      if (tries < maxTries && !this.context.feed.isIdle) this.#showIn(coalesceMs, tries + 1);
       else void this.#showIncremental();
     });
   }
 
   async #showIncremental(): Promise<void> {
-    const { feed } = this.#context;
+    const { feed } = this.context;
     try {
       await feed.whilePaused(() => {
-        const groups = this.#isExact ? this.#incremental?.groups() : undefined;
+        const groups = this.isExact ? this.#incremental?.groups() : undefined;
         // `groups` is null if only the database can evaluate `having` or sort the groups.
-        if (groups === null) this.#invalidateCount();
+        if (groups === null) this.outdate();
         else if (groups !== undefined) this.#show(groups, feed.position);
       });
     } catch (error) {
@@ -185,90 +125,102 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
   }
 
   #show(groups: readonly AggregateGroup[], at: Position): void {
-    this.#shownAt = at;
+    this.shownAt = at;
     const frame = toBytes(this.#print(groups));
-    if (this.#isClosed || (this.#frame !== null && isSame(frame, this.#frame))) return;
-    if (frame.length > this.#context.limits.maxEventBytes) return this.fail(tooLarge());
+    if (this.isClosed || (this.#frame !== null && isSame(frame, this.#frame))) return;
+    if (frame.length > this.context.limits.maxEventBytes) return this.fail(tooLarge());
     this.#frame = frame;
-    for (const listener of [...this.#listeners]) listener.show();
+    void this.showAll();
   }
 
   #print(groups: readonly AggregateGroup[]): string {
-    return eventText("aggregate", this.aggregateQuery.present(groups));
+    return eventText("aggregate", this.#aggregateQuery.present(groups));
   }
 
-  #readIn(delayMs: number): void {
-    const { clock } = this.#context.runtime;
-    const now = clock.elapsedMs();
-    const at = Math.max(now + delayMs, this.#reader.restsUntil);
-    if (this.#isReading || this.#isClosed || at >= this.#readsAt) return;
-    this.#cancelReading?.();
-    this.#readsAt = at;
-    this.#cancelReading = clock.after(at - now, () => void this.#read());
+  protected override async fetch(): Promise<AggregateReadResult> {
+    // The database also returns metrics that clients do not see, and one group more than the limit.
+    const maxBytes = 2 * this.context.limits.maxEventBytes;
+    return await this.#readIncremental() ??
+      { ...await this.#query(this.#plan, maxBytes), incremental: null };
   }
 
-  async #read(): Promise<void> {
-    const { feed, aggregateSemaphore } = this.#context;
-    let delayMs = coalesceMs;
-    this.#isReading = true;
-    this.#readsAt = Infinity;
+  async #readIncremental(): Promise<AggregateReadResult | null> {
+    const plan = this.#maintenancePlan;
+    if (plan === null || !this.#memory.hasRoom(this, this.#neededBytes)) return null;
+    const { limits: { groupMemory: { perAggregate } }, matcher } = this.context;
     try {
-      const reading = await aggregateSemaphore.run(() => this.#reader.read());
-      const isReached = this.#isClosed || await feed.readUpTo(reading.position);
-      // The feed cannot reach the read's position if the database was restored after the read.
-      if (!isReached) this.invalidate("history_lost");
-      else if (!this.#isClosed) await feed.whilePaused(() => this.#adopt(reading));
+      const { groups: found, position } = await this.#query(plan.base, perAggregate);
+      const incremental = IncrementalAggregate.of(found, plan, matcher);
+      const isSmall = incremental !== null && incremental.bytes <= perAggregate;
+      const groups = isSmall ? incremental.groups() : null;
+      if (groups !== null) return { groups, incremental, position };
     } catch (error) {
-      // If the database was closed, all streams have already ended, and `fail` does nothing.
-      if (error instanceof DatabaseError && error.kind === "overloaded") delayMs = overloadMs;
-      else this.fail(error);
+      if (!(error instanceof DatabaseError) || error.kind !== "too-large") throw error;
     }
-    this.#isReading = false;
-    if (!this.#isExact) this.#readIn(delayMs);
-    else if (this.#events > 0) this.#readIn(checkMs);
+    this.#maintenancePlan = null;
+    return null;
+  }
+
+  async #query(
+    plan: AggregatePlan,
+    maxBytes: number,
+  ): Promise<Omit<AggregateReadResult, "incremental">> {
+    const { reader } = this.query;
+    const { log, limits: { queryTimeoutMs: timeoutMs } } = this.context;
+    const limits = { identity: this.identity, signal: this.closing.signal, maxBytes, timeoutMs };
+    const { rows, position } = await log.readAt(reader.compile(plan), limits);
+    return { groups: decodeGroups(rows, plan, reader), position };
   }
 
   /** Adopts the result of a read. Compares it with the result in memory if both are current. */
-  async #adopt({ groups, incremental, position }: AggregateReadResult): Promise<void> {
-    const { history, matcher, runtime } = this.#context;
-    const round = this.#round;
+  protected override async adopt(
+    { groups, incremental, position }: AggregateReadResult,
+  ): Promise<void> {
+    const { history, matcher, runtime } = this.context;
+    const round = this.round;
     const window = history.readFromMemory(historyCursorAt(position), unlimitedWindow);
     const transitions = window === null ? null : await evaluateChanges(window.changes, {
-      group: this.#group,
+      group: this.group,
       matcher,
-      identity: this.#identity,
+      identity: this.identity,
     });
-    const counted = this.#isExact ? this.#incremental?.groups() ?? null : null;
+    const counted = this.isExact ? this.#incremental?.groups() ?? null : null;
     this.#incremental = incremental;
     if (incremental === null) this.#memory.release(this);
-    else this.#holdGroups();
-    this.#events = 0;
-    this.#isExact = transitions !== null && this.#round === round;
+    else this.#hold();
+    this.events = 0;
+    this.isExact = transitions !== null && this.round === round;
     if (transitions !== null && transitions.length > 0) this.#count(transitions);
-    const isLatest = this.#isExact && this.#events === 0;
-    const latest = isLatest ? groups : this.#isExact ? incremental?.groups() ?? null : null;
+    const isLatest = this.isExact && this.events === 0;
+    const latest = isLatest ? groups : this.isExact ? incremental?.groups() ?? null : null;
     if (counted !== null && latest !== null && this.#print(counted) !== this.#print(latest)) {
       runtime.observe({ kind: "aggregate_mismatch", resource: this.query.resource });
     }
     // The result was correct when it was read. The stream shows it although rows have changed
     // since, because waiting for a time without changes might never end.
-    const isNewer = this.#shownAt === null || coversPosition(position, this.#shownAt);
+    const isNewer = this.shownAt === null || coversPosition(position, this.shownAt);
     if (isLatest || isNewer) this.#show(groups, position);
-    if (this.#isExact && !isLatest) this.#showIn(coalesceMs);
+    if (this.isExact && !isLatest) this.#showIn(coalesceMs);
   }
 }
 
 /** Delay between a change and its event, in milliseconds. The event includes further changes. */
 const coalesceMs = 100;
 
-/** Delay before the next try if the queue for reads was full, in milliseconds. */
-const overloadMs = 1_000;
-
 /** How many times an event is delayed because the feed is still reading changes. */
 const maxTries = 10;
 
-/** Milliseconds from the first change to the check of the result in memory against the database. */
-const checkMs = 60_000;
+export function aggregateQuery(
+  context: StreamContext,
+  { aggregateQuery }: AggregateRequest,
+  memory: GroupMemory,
+): ResultQuery {
+  return {
+    key: aggregateQuery.key,
+    sent: null,
+    create: (shared) => new LiveAggregate(context, { ...shared, memory, aggregateQuery }),
+  };
+}
 
 function tooLarge(): Problem {
   return new Problem("query-too-expensive", "Cannot follow the aggregate: its answer is too large");

@@ -95,7 +95,6 @@ function extreme(metric: ColumnMetric): Extreme {
   return { metric, compare: (left, right) => sign * compare(left, right) };
 }
 
-/** A group in memory: its key values, row count, sums, minima and maxima. */
 export interface MaintainedGroup {
   readonly key: readonly unknown[];
   /** Index of the group in the database's order of the keys. */

@@ -226,9 +226,11 @@ export class BatchDelivery {
     this.#events.sendInvalidations();
     const groups: SubscriberGroup[] = [];
     for (const [group, transitions] of this.#events.transitions) {
-      if (group.transitionListeners.size > 0) {
+      // Without `heldRows`, the listeners of a group receive each change only as events.
+      if (group.transitionListeners.size > 0 && group.heldRows === null) {
         const known = transitions.filter((transition) => transition !== null);
-        for (const listener of group.transitionListeners) listener.receive(known);
+        const { to } = this.#options;
+        for (const listener of group.transitionListeners) listener.receive(known, to);
       }
       if (group.liveSubscribers.size > 0) groups.push(group);
     }

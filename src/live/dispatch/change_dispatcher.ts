@@ -164,7 +164,7 @@ function match(
 ): void {
   for (const group of dependent) dispatch.matchRelated(group, change);
   for (const includeGroup of includeGroups) {
-    if (includeGroup.hasLiveSubscribers) dispatch.matchIncluded(includeGroup, change);
+    if (includeGroup.hasListeners) dispatch.matchIncluded(includeGroup, change);
   }
   if (change.kind === "truncate" || change.kind === "touch") {
     const reason = change.kind === "truncate" ? "truncated" : "untracked_write";

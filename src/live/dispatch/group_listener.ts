@@ -1,12 +1,10 @@
 import type { Position } from "../../db/changes/log_position.ts";
-import type { Transition } from "../match/row_change.ts";
+import type { RowChange, Transition } from "../match/row_change.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 
 /** A member of a subscriber group. Each member receives invalidations and errors. */
 export interface GroupListener {
-  /** Called when the member must read its rows again, because it may have missed changes. */
   invalidate(reason: InvalidationReason): void;
-  /** Called when an internal error ends the member. */
   fail(error: unknown): void;
 }
 
@@ -18,10 +16,12 @@ export interface LiveSubscriber extends GroupListener {
   lag(): void;
 }
 
-/** A member that receives transitions instead of event bytes: a live aggregate. */
+/** A member that receives transitions instead of event bytes: a shared result. */
 export interface TransitionListener extends GroupListener {
-  /** Receives row transitions in order. A large step arrives in several calls. Never throws. */
-  receive(transitions: readonly Transition[]): void;
+  /** Receives transitions in order. `to` is null before the last part of a step. Never throws. */
+  receive(transitions: readonly Transition[], to: Position | null): void;
+  /** Receives a row change for which the service did not evaluate the filter. Never throws. */
+  doubt(rowChange: RowChange): void;
 }
 
 /** The events of a subscriber group: for all its live subscribers, and for single subscribers. */

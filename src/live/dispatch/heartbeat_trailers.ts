@@ -8,7 +8,7 @@ export function heartbeatTrailers(
   { feed, resumeTokens, dispatcher }: StreamContext,
 ): (group: SubscriberGroup) => Uint8Array {
   // During a delivery, some streams lack events before the feed's position, so no token is sent.
-  if (dispatcher.isDelivering) return comment;
+  if (dispatcher.isDelivering) return () => toBytes(commentText);
   const position = printLogPosition(feed.position);
   const trailers = new Map<SubscriberGroup, Uint8Array>();
   return (group) => {
@@ -17,9 +17,4 @@ export function heartbeatTrailers(
     trailers.set(group, trailer);
     return trailer;
   };
-}
-
-/** Returns a heartbeat without a resume token, so the client keeps its last token. */
-function comment(): Uint8Array {
-  return toBytes(commentText);
 }

@@ -39,8 +39,11 @@ export class RelatedFilterDispatch {
   matchRow(group: SubscriberGroup, rowChange: RowChange): boolean {
     const images = [rowChange.before, rowChange.after];
     if (images.every((image) => image === null || group.decide(image) === false)) return true;
+    // The rows of a shared result can differ from the rows that the clients of the group hold.
+    for (const listener of group.transitionListeners) listener.doubt(rowChange);
+    if (group.liveSubscribers.size === 0) return true;
     // Events are created only for a complete step of the log.
-    if (this.#batch.to === null || group.liveSubscribers.size === 0) return false;
+    if (this.#batch.to === null) return false;
     this.#add(group, rowChange);
     return true;
   }
@@ -49,6 +52,8 @@ export class RelatedFilterDispatch {
   matchRelated(group: SubscriberGroup, change: Change): boolean {
     const { query: { filter }, heldRows } = group;
     if (!mayAffectFilter(change, filter, this.#options.matcher)) return true;
+    for (const listener of group.transitionListeners) listener.invalidate("relation_overflow");
+    if (group.liveSubscribers.size === 0) return true;
     const isNamed = change.kind !== "truncate" && change.kind !== "touch";
     // A related row can make an unchanged row match. Only `held` shows if that row matched before.
     if (!isNamed || this.#batch.to === null || heldRows?.held.isComplete !== true) return false;

@@ -26,6 +26,7 @@ export type InvalidationReason =
   | "untracked_write"
   | "database_replaced"
   | "server_reset"
+  | "window_reread"
   | "query_too_expensive";
 
 /**
@@ -36,7 +37,12 @@ export function eventText(type: EventType, data: Readonly<Record<string, unknown
   // `writeJson` returns no line breaks: it escapes them in strings, and does not indent. The type
   // is inserted as text, because a copy of `data` with the type in it takes measurable time.
   // `data` is never empty.
-  return `event: ${type}\ndata: {"type":"${type}",${writeJson(data).slice(1)}\n\n`;
+  return eventOf(type, writeJson(data).slice(1, -1));
+}
+
+/** Returns the text of an event like {@link eventText}. `members` is JSON without the braces. */
+export function eventOf(type: EventType, members: string): string {
+  return `event: ${type}\ndata: {"type":"${type}",${members}}\n\n`;
 }
 
 /** Returns a row's `id` in an event: its primary key, as a list if it has several columns. */

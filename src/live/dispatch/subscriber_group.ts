@@ -131,9 +131,9 @@ export class IncludeGroup implements AffectedGroup {
     return this.#includePaths;
   }
 
-  /** True if any group has live subscribers. Streams that are not live read changes themselves. */
-  get hasLiveSubscribers(): boolean {
-    for (const { liveSubscribers } of this.#groups) if (liveSubscribers.size > 0) return true;
+  /** True if any group has listeners. Streams that are not live read changes themselves. */
+  get hasListeners(): boolean {
+    for (const { hasListeners } of this.#groups) if (hasListeners) return true;
     return false;
   }
 

@@ -58,12 +58,10 @@ export class ChangeFeed {
     return feed;
   }
 
-  /** Position up to which all changes have been published. */
   get position(): Position {
     return this.ringBuffer.end;
   }
 
-  /** Throws if the database was replaced by another one. */
   requirePresent(): void {
     if (this.#replaced !== null) throw this.#replaced;
   }

@@ -11,7 +11,6 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
 /** The place up to which a stream that still catches up has read the history of changes. */
 export interface HistoryCursor {
-  /** Log position up to which all changes have been read. */
   readonly position: Position;
   /** Place inside a step, in the ring buffer or in the log; null at the end of a step. */
   readonly within: PositionInRing | ChangeLogStep | null;
@@ -168,7 +167,6 @@ function positionWithin(
   return last === undefined ? reached : positionAfter(reached, last);
 }
 
-/** An entry of the ring buffer: one complete step of the log. */
 interface RingBufferEntry {
   readonly changes: readonly Change[];
   readonly to: Position;
@@ -197,7 +195,6 @@ export class RingBuffer {
     this.#end = start;
   }
 
-  /** The log position after the last step. */
   get end(): Position {
     return this.#end;
   }
@@ -216,7 +213,6 @@ export class RingBuffer {
     this.#end = start;
   }
 
-  /** Adds a step. A step without changes only moves the end of the buffer. */
   push(entry: RingBufferEntry): void {
     this.#end = entry.to;
     if (entry.changes.length === 0) return;

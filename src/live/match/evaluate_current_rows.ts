@@ -47,7 +47,6 @@ export interface EvaluationContext {
   readonly log: ChangeLog;
   readonly matcher: Matcher;
   readonly to: Position;
-  /** The user or IP address whose limits the reads count against. */
   readonly identity: string;
 }
 
@@ -89,7 +88,6 @@ interface PendingRow {
   /** True if a statement can find the row by this key. */
   readonly isSearchable: boolean;
   readonly rowChange: RowChange;
-  /** True if the row matched at the last evaluation; null if that is unknown. */
   readonly was: boolean | null;
 }
 
@@ -280,7 +278,6 @@ export interface CurrentRows {
   readonly at: Position;
   /** Index of the first filter, among the requested filters, that this statement has evaluated. */
   readonly from: number;
-  /** The ids of the requested keys. */
   readonly ids: readonly string[];
   /** The existing rows by id. `passes` is true for each evaluated filter that the row matches. */
   readonly rows: ReadonlyMap<string, { readonly row: Row; readonly passes: readonly boolean[] }>;

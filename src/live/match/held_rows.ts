@@ -29,7 +29,6 @@ export class HeldRows {
     this.#maxRows = maxRows;
   }
 
-  /** Creates the object for a client without rows. Above `maxRows` rows, it forgets the rows. */
   static empty(maxRows: number): HeldRows {
     return new HeldRows(new Set(), maxRows);
   }
@@ -39,7 +38,6 @@ export class HeldRows {
     return new HeldRows(null, 0);
   }
 
-  /** True if the object knows all rows that the client holds. */
   get isComplete(): boolean {
     return this.#all !== null;
   }
@@ -65,7 +63,6 @@ export class HeldRows {
     for (const id of ids) this.set(id, true, { at: position, to: position });
   }
 
-  /** Records that the client has received all changes up to a log position. */
   advance(to: Position): void {
     for (const [id, { at }] of this.#ahead) {
       if (coversPosition(to, at)) this.#ahead.delete(id);

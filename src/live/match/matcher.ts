@@ -141,7 +141,6 @@ export function liveReadLimits(identity: string, maxBytes: number, isLong = fals
   return { identity, signal: unaborted, maxBytes, timeoutMs, isLong };
 }
 
-/** The identity for reads that serve streams of several users and IP addresses. */
 export const sharedIdentity = "live streams";
 
 /** A signal that never aborts: other streams need the result, even if one stream ends. */
@@ -156,7 +155,6 @@ export type ColumnMask = number;
 
 export const allColumns: ColumnMask = -1;
 
-/** Returns the mask of the columns that determine whether a row matches a filter. */
 export function columnsReadBy(filter: Filter, table: TableInfo): ColumnMask {
   switch (filter.kind) {
     case "all":

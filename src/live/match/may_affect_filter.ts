@@ -80,7 +80,6 @@ export interface PathEnd {
 /** The end of include paths if a stream shows the filtered rows themselves: no further steps. */
 export const ownRowsEnd: PathEnd = Object.freeze({ name: [], parentSteps: [] });
 
-/** Returns the paths from the related rows that a filter reads. All paths end with `end`. */
 export function includePathsOfFilter(
   filter: Filter,
   end: PathEnd,

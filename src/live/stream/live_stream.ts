@@ -60,16 +60,19 @@ export abstract class LiveStream {
     this.invalidate(reason);
   }
 
-  /** Sends a heartbeat. `trailerOf` returns its bytes, which a group's live streams share. */
-  abstract heartbeat(trailerOf: (group: SubscriberGroup) => Uint8Array): void;
+  /** Sends a heartbeat. `trailerOf` returns bytes that a group's live streams can share. */
+  heartbeat(_trailerOf: (group: SubscriberGroup) => Uint8Array): void {
+    if (this.hasRoom()) this.send(commentText);
+  }
 
-  /** Returns the stream's resume token for a feed position, or "" if the stream is not live. */
-  abstract tokenAt(position: Position): string;
+  /** Returns the stream's resume token for a feed position; "" if the stream needs none. */
+  tokenAt(_position: Position): string {
+    return "";
+  }
 
   /** Leaves the stream's subscriber group or shared aggregate. Called once, as the stream ends. */
   protected abstract release(): void;
 
-  /** Ends the stream at a time of the monotonic clock. */
   expireAt(at: number): void {
     this.#expiresAt = at;
   }

@@ -114,7 +114,6 @@ export interface RenderOptions extends GroupEvaluation {
   readonly log: ChangeLog;
   /** The rows that the client holds; null if they are not tracked. */
   readonly held: HeldRows | null;
-  /** The log position after the changes. */
   readonly to: Position;
   /** True to send one event for each row, which combines the row's changes. */
   readonly isNet: boolean;

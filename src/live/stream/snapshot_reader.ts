@@ -26,7 +26,6 @@ export interface SnapshotPage {
 /** The row after which a page starts. */
 export interface SnapshotStart {
   readonly key: Key;
-  /** The row's key as the database stores it. */
   readonly stored: readonly SqlValue[];
   /** The maximum number of rows in the next page. The number is smaller if rows are large. */
   readonly maxRows: number;

@@ -1,10 +1,12 @@
 import { and, type Filter, termsOnSameRow } from "../../filter/filter.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { LiveAggregateQuery } from "../aggregate/incremental_aggregate.ts";
+import type { User } from "../../auth/authorize.ts";
+import type { Clock } from "../../runtime/runtime.ts";
 import type { ScopedRequest } from "./scope_recheck.ts";
-import type { LiveQuery, ShownRelation } from "../live_view.ts";
+import type { LiveQuery, ShownRelation, WindowQuery } from "../live_view.ts";
 import type { StreamPart } from "./live_stream.ts";
-import { invalidParameter, type Problem } from "../../problem/problem.ts";
+import { invalidParameter, Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
 
 /** A request for a live stream, which the resource passes to the hub. */
@@ -25,10 +27,22 @@ export function identityOf({ user, address }: Pick<StreamRequest, "user" | "addr
   return user === null ? `a${address ?? ""}` : `u${user.id}`;
 }
 
+/** Throws a 401 if the claim `exp` has passed. Returns the time left; `Infinity` without `exp`. */
+export function requireUnexpired(user: User | null, clock: Clock): number {
+  const seconds = user?.claims?.["exp"];
+  const leftMs = typeof seconds === "number" ? seconds * 1000 - clock.now() : Infinity;
+  if (leftMs > 0) return leftMs;
+  throw new Problem("unauthorized", "Cannot subscribe: the credentials have expired", {
+    headers: { "www-authenticate": "Bearer" },
+  });
+}
+
 export interface SubscribeRequest extends StreamRequest {
   /** The resume token from which this stream continues an earlier one; null for a new stream. */
   readonly resumeFrom: string | null;
   readonly skipExisting: boolean;
+  /** The order and limit of the rows that the stream keeps; null if the stream keeps all rows. */
+  readonly window: WindowQuery | null;
 }
 
 export interface AggregateRequest extends StreamRequest {
@@ -49,12 +63,16 @@ export function liveQueryOf(
  * unrecorded column of the filter or includes, and a plain Error for a column of a scope.
  */
 export function requireRecorded(
-  { resource, scope, filter, view }: Pick<StreamRequest, "resource" | "scope" | "filter" | "view">,
+  { resource, scope, filter, view, window }:
+    & Pick<StreamRequest, "resource" | "scope" | "filter" | "view">
+    & Partial<Pick<SubscribeRequest, "window">>,
   excluded: ReadonlySet<ColumnInfo>,
 ): void {
   if (excluded.size === 0) return;
   const requested = unrecorded(columnsReadIn(filter), excluded);
   if (requested !== null) throw cannotFollow("filter", `it asks about "${requested.name}"`);
+  const ordering = unrecorded(window?.order.map(({ column }) => column) ?? [], excluded);
+  if (ordering !== null) throw cannotFollow("orderBy", `it asks about "${ordering.name}"`);
   const linking = unrecorded(view.shown.flatMap(linkColumnsOf), excluded);
   if (linking !== null) throw cannotFollow("include", `a relation stands on "${linking.name}"`);
   const deciding = unrecorded(

@@ -8,9 +8,9 @@ import { liveQueryOf, requireRecorded, type StreamRequest } from "./stream_reque
 import { hasFixedScope, type ScopeHolder, type ScopeRecheck } from "./scope_recheck.ts";
 import type { Credentials } from "../../auth/authenticator.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
+import { repeatUpkeep } from "../repeat_upkeep.ts";
 
 interface StreamSessionOptions {
-  readonly slot: number;
   /** Monotonic time at which the stream was opened. */
   readonly openedAt: number;
   readonly endsAt: number;
@@ -28,39 +28,30 @@ type GrantedRequest = Omit<StreamRequest, "address" | "disconnected" | "part">;
  * streams, so a session keeps the request only if the stream's rights can change.
  */
 export class StreamSession implements ScopeHolder {
-  readonly slot: number;
-  readonly openedAt: number;
-  readonly endsAt: number;
-  readonly expiresAt: number;
-  readonly quotaSlot: StreamSlot;
-  readonly part: StreamPart | null;
+  readonly options: StreamSessionOptions;
   readonly user: User | null;
   readonly stream: LiveStream;
-  readonly #excluded: ReadonlySet<ColumnInfo>;
   /** The request that determined the rights; null if the rights cannot change. */
   readonly #request: GrantedRequest | null;
   /** The rows and the view that the current grants allow; null if the rights cannot change. */
   #grantedView: Pick<GrantedRequest, "scope" | "view"> | null;
-  readonly #related: readonly RelatedScopeHolder[];
+  readonly #related: readonly ScopeHolder[];
 
   constructor(request: StreamRequest, stream: LiveStream, options: StreamSessionOptions) {
     const { view: { rights } } = request;
     this.stream = stream;
     this.user = request.user;
-    this.slot = options.slot;
-    this.openedAt = options.openedAt;
-    this.endsAt = options.endsAt;
-    this.expiresAt = options.expiresAt;
-    this.quotaSlot = options.quotaSlot;
-    this.part = options.part;
-    this.#excluded = options.excluded;
+    this.options = options;
     this.#request = hasFixedScope(request) && rights.length === 0
       ? null
       : grantedRequest(request, stream);
     this.#grantedView = this.#request;
-    this.#related = rights.length === 0
-      ? none
-      : rights.map((_right, index) => new RelatedScopeHolder(this, index));
+    this.#related = rights.length === 0 ? none : rights.map((_right, index) => ({
+      regrant: (grant) => this.#regrantRelated(index, grant),
+      revoke: () => this.revoke(),
+      // The session itself checks which fields the user may read.
+      sameFieldsAs: () => true,
+    }));
   }
 
   /** Starts regular checks of the stream's credential and of all its grants. */
@@ -92,7 +83,7 @@ export class StreamSession implements ScopeHolder {
   }
 
   /** Sets the grant at `index` in the list of grants that determine the included related rows. */
-  regrantRelated(index: number, grant: Grant | null): void {
+  #regrantRelated(index: number, grant: Grant | null): void {
     if (this.#grantedView === null) return;
     const { scope, view } = this.#grantedView;
     this.#apply({ scope, view: view.rights[index]?.regranted(grant) ?? view });
@@ -111,57 +102,44 @@ export class StreamSession implements ScopeHolder {
     this.#grantedView = { scope, view };
     const grantedView = { ...this.#request, scope, view };
     // Throws if the new rights read an unrecorded column, whose changes the stream would miss.
-    requireRecorded(grantedView, this.#excluded);
+    requireRecorded(grantedView, this.options.excluded);
     const query = liveQueryOf(grantedView);
     if (liveQueryKey(query) === liveQueryKey(this.stream.query)) return;
     this.stream.switchQuery(query, "scope_changed");
   }
 }
 
-const none: readonly RelatedScopeHolder[] = Object.freeze([]);
+const none: readonly ScopeHolder[] = Object.freeze([]);
 
-function grantedRequest(
-  { resource, access, policy, user, sameFieldsAs, table, reader, scope, filter, view }:
-    StreamRequest,
-  { query }: LiveStream,
-): GrantedRequest {
-  return {
-    resource,
-    access,
-    policy,
-    user,
-    sameFieldsAs,
-    table,
-    reader,
-    scope,
-    filter,
-    // Without related grants, all streams with the same query share the view object.
-    view: view.rights.length === 0 ? query.view : view,
-  };
+function grantedRequest(request: StreamRequest, { query }: LiveStream): GrantedRequest {
+  const { address: _address, disconnected: _disconnected, part: _part, ...granted } = request;
+  // Without related grants, all streams with the same query share the view object.
+  return granted.view.rights.length === 0 ? { ...granted, view: query.view } : granted;
 }
 
-class RelatedScopeHolder implements ScopeHolder {
-  readonly #session: StreamSession;
-  readonly #index: number;
-
-  constructor(session: StreamSession, index: number) {
-    this.#session = session;
-    this.#index = index;
-  }
-
-  regrant(grant: Grant | null): void {
-    this.#session.regrantRelated(this.#index, grant);
-  }
-
-  revoke(): void {
-    this.#session.revoke();
-  }
-
-  /** Returns true, because the session itself checks which fields the user may read. */
-  sameFieldsAs(): boolean {
-    return true;
-  }
+/** Visits each stream about every 15 seconds, and ends it at its expiry, by one shared timer. */
+export function visitRegularly(
+  runtime: Runtime,
+  sessions: ReadonlyMap<LiveStream, StreamSession>,
+  visit: (due: readonly LiveStream[]) => Promise<void>,
+): () => void {
+  const { clock } = runtime;
+  let last = clock.elapsedMs();
+  return repeatUpkeep(runtime, visitMs, async () => {
+    const now = clock.elapsedMs();
+    const due: LiveStream[] = [];
+    for (const { stream, options: { expiresAt, endsAt } } of sessions.values()) {
+      const roundOf = (at: number) => Math.floor((at - endsAt) / roundMs);
+      if (expiresAt <= now) stream.expire();
+      else if (roundOf(now) > roundOf(last)) due.push(stream);
+    }
+    last = now;
+    if (due.length > 0) await visit(due);
+  });
 }
+
+const visitMs = 500;
+const roundMs = 15_000;
 
 /** An open stream, which ends when the credential that opened it ends. */
 interface CredentialHolder {

@@ -114,7 +114,6 @@ export function sentUpTo(position: Position): SentChanges {
 }
 
 export interface ChangesToSend {
-  /** The log position after the changes. */
   readonly to: Position;
   readonly sent: SentChanges;
   /** True if the feed is paused. The stream must then not wait in a queue. */

@@ -106,7 +106,6 @@ const optionsOf = {
 
 type CallName = keyof typeof optionsOf;
 
-/** Options that become headers of the request. */
 const headers: ReadonlySet<string> = new Set(["ifMatch", "ifNoneMatch", "optimisticId"]);
 
 /**

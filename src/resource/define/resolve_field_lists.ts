@@ -158,7 +158,6 @@ export type ColumnResolver = (
   option: string,
 ) => ColumnInfo;
 
-/** Creates the resolver for a table's columns. */
 export function createColumnResolver(table: TableInfo): ColumnResolver {
   return (reference, option) => {
     const subject = `Cannot serve "${table.label}": ${option} names`;

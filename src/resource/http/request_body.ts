@@ -226,7 +226,6 @@ export class ReceivingBodyLimiter {
   #partsOfTurn = 0;
   #turnBeganAt = -Infinity;
   readonly #clock: Pick<Clock, "elapsedMs">;
-  /** Limits the time of each body. */
   readonly timeout: SharedTimeout;
 
   constructor(clock: Pick<Clock, "elapsedMs" | "after">, bodyTimeoutMs: number) {

@@ -53,7 +53,6 @@ export function isTextual({ kind, databaseType }: ColumnInfo): boolean {
   return kind === "text";
 }
 
-/** Returns true if the empty string is a value of the column. */
 export function canBeEmpty(column: ColumnInfo): boolean {
   return isTextual(column) || column.kind === "bytes";
 }

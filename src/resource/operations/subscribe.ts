@@ -1,13 +1,16 @@
 import { allRows, and, type Filter } from "../../filter/filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
-import type { LiveView } from "../../live/live_view.ts";
+import type { LiveView, WindowQuery } from "../../live/live_view.ts";
 import { resolveInclude, resourcesReadByIncludes } from "../read/resolve_include.ts";
 import { createLiveView } from "../live/create_live_view.ts";
 import { requireSubscribableIncludes } from "../read/load_included.ts";
 import type { Operation } from "../model/operation.ts";
 import { type View, viewOf } from "../shape/output.ts";
-import { Problem } from "../../problem/problem.ts";
-import { parseFlag } from "../http/query_parameters.ts";
+import { invalidParameter, Problem } from "../../problem/problem.ts";
+import { parseOrder } from "../../plan/order.ts";
+import { parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
+import type { Resource } from "../model/resource.ts";
+import { softDeleteFilter } from "../read/list_query.ts";
 import {
   hubOf,
   openStream,
@@ -23,6 +26,7 @@ interface SubscribeIntent {
   readonly view: View;
   readonly resumeFrom: string | null;
   readonly skipExisting: boolean;
+  readonly window: WindowQuery | null;
 }
 
 interface SubscribePlan extends Omit<SubscribeIntent, "view"> {
@@ -49,9 +53,12 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = 
     requireSubscribableIncludes(include);
     const view = viewOf(resource, query.get("select"), include);
     const filter = parseUserFilter(query.get("filter"), resource) ?? allRows;
-    requireStoredColumns(view.visible, filter, include);
+    const window = parseWindow(query, resource);
+    const columns = window?.order.map(({ column }) => column) ?? [];
+    requireStoredColumns([...view.visible, ...columns], filter, include);
     return {
-      filter: and(filter, resource.undeleted),
+      filter: and(filter, softDeleteFilter(query, resource)),
+      window,
       view,
       resumeFrom: (header("last-event-id") ?? query.get("resumeFrom")) || null,
       skipExisting: parseFlag(query, "skipExisting"),
@@ -73,3 +80,17 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = 
 
   shape: streamReply,
 };
+
+/** Parses `limit` and `orderBy` of a stream that keeps only the first rows of a list. */
+function parseWindow(query: Query, { table, fields, page }: Resource): WindowQuery | null {
+  const limit = query.get("limit");
+  if (limit === undefined) {
+    if (!query.has("orderBy")) return null;
+    throw invalidParameter('Cannot use "orderBy" here: only a stream with "limit" has an order');
+  }
+  if (query.has("skipExisting")) {
+    throw invalidParameter('Cannot use "skipExisting" with "limit": the rows depend on each other');
+  }
+  const order = parseOrder(query.get("orderBy") ?? null, table, fields);
+  return { order, limit: parseLimit(limit, page) };
+}

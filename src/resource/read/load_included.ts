@@ -134,7 +134,6 @@ async function loadOne(
   return { relation, view, read, placeOf, ...found, included, aggregated };
 }
 
-/** The included rows or groups that were found, as in {@link Included}. */
 interface Found extends Pick<Included, "rows" | "places"> {
   /** The metrics for each item of `places`, if the response has metrics instead of rows. */
   readonly groups?: readonly AggregateGroup[];

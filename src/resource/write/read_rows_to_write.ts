@@ -24,7 +24,6 @@ import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import { type Clock, createYieldTurn } from "../../runtime/runtime.ts";
 
-/** Rows to write, by {@link keyId}. */
 export type RowsByKey = ReadonlyMap<string, Row>;
 
 interface KeyedRows {

@@ -5,7 +5,6 @@ export interface DrizzleSql {
   toQuery(config: unknown): { readonly sql: string };
 }
 
-/** Returns true for an SQL fragment from Drizzle's function `sql`. */
 export function isDrizzleSql(value: unknown): value is DrizzleSql {
   return entityKindOf(value) === "SQL";
 }

@@ -25,7 +25,6 @@ export interface DrizzleTable {
 }
 
 export interface DrizzleColumn {
-  /** Name of the column in the database. */
   readonly name: string;
   /** True if `name` is the property's name, which the older release line can convert in queries. */
   readonly keyAsName?: boolean;

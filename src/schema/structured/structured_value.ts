@@ -148,7 +148,6 @@ export function isAny(
   return databaseType?.shape.kind === "any";
 }
 
-/** Returns true for a column of JSON documents with any structure. */
 export function isDocument({ kind, databaseType }: ColumnInfo): boolean {
   return kind === "json" && databaseType === undefined;
 }

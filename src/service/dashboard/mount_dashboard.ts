@@ -23,7 +23,6 @@ import type { PageRequest } from "../service_pages.ts";
 export interface MountDashboardOptions {
   readonly options: ResolvedDashboard;
   readonly reports: readonly Report[];
-  /** Serves the resources with the rights of the operator. */
   readonly operator: InnerApp;
   /** Serves the resources with the rights of a user that the operator has chosen. */
   readonly viewed: InnerApp;

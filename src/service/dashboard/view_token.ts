@@ -4,7 +4,6 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
 import { memberOf, type Report, requireObjectMember, requireStringMember } from "./report.ts";
 
-/** The header with the token of {@link createViewAsAction}. */
 export const viewAsHeader = "service-view-as";
 
 /** Maximum length of the user as JSON in a header. Proxies often limit a header to 8 KiB. */

@@ -66,7 +66,6 @@ export function closingParenthesis(tokens: readonly string[], open: number): num
   return length < 0 ? tokens.length : open + length;
 }
 
-/** Splits tokens at the commas outside of parentheses. */
 export function splitAtCommas(tokens: readonly string[]): readonly (readonly string[])[] {
   const items: string[][] = [[]];
   let depth = 0;

@@ -194,7 +194,6 @@ export async function filesToUndo(
   return await Promise.all(last.map((name) => readDownFile(folder, name, driver.dialect)));
 }
 
-/** Undoes files in one transaction. */
 export async function undoFiles(run: FilesRun, files: readonly MigrationFile[]): Promise<void> {
   const { running } = await engineOf(run.driver).migrations();
   await running.restructure(run.driver, async (connection) => {

@@ -61,7 +61,6 @@ const restoring = [
  */
 export const restoreSession: readonly string[] = ["SET CONSTRAINTS ALL IMMEDIATE", ...restoring];
 
-/** Returns the message that ends a transaction and restores its session. */
 export function endMessage(command: "COMMIT" | "ROLLBACK", announces: boolean): string {
   if (command === "ROLLBACK") return `${command};${releaseLocks}`;
   return `SET CONSTRAINTS ALL IMMEDIATE;${restoreMessage(announces)};${command}`;

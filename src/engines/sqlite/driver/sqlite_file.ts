@@ -186,7 +186,6 @@ export function openSqliteConnection(
   return sqliteConnection(handle, { deadline, rowBytes });
 }
 
-/** The connection that writes to a file. */
 export interface SqliteWriter {
   readonly connection: SqliteConnection;
   /** Closes the connection. If nothing was committed, restores the file's journal mode. */

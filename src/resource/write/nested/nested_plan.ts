@@ -23,7 +23,6 @@ import { Problem } from "../../../problem/problem.ts";
 /** The plan to write rows with their nested rows and relations, and the grants for these writes. */
 export interface NestedPlan extends Pick<AdditionalGrants, "written" | "related"> {
   readonly body: NestedRows;
-  /** The grant for the rows of the top level. */
   readonly grant: Grant;
   /** The row to update on the top level, or null if rows are created. */
   readonly updated: RowToUpdate | null;

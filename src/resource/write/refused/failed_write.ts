@@ -8,7 +8,6 @@ export interface FailedRow {
   readonly values: Assignments;
 }
 
-/** A database error, and the rows of the failed statement. */
 export class FailedWrite extends DatabaseError {
   readonly resource: Resource;
   /** The rows of the failed statement. One of these rows caused the failure. */

@@ -36,7 +36,6 @@ export async function readTypes(
   };
 }
 
-/** The types of the catalog. */
 export interface PostgresTypes {
   /** The types of columns by their OIDs. */
   readonly byId: ReadonlyMap<string, PostgresType>;

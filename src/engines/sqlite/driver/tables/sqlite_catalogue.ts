@@ -38,7 +38,6 @@ export async function readFileColumns(
   );
 }
 
-/** Reads the foreign keys of all tables. */
 export async function readFileForeignKeys(
   connection: Connection,
 ): Promise<readonly (ForeignKeyDraft & { readonly owner: string })[]> {

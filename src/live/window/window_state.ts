@@ -1,0 +1,75 @@
+import {
+  eventOf,
+  type EventType,
+  invalidateText,
+  resumeTokenText,
+  toBytes,
+} from "../dispatch/server_sent_events.ts";
+
+export interface WindowRow {
+  readonly json: string;
+  /** The row's values in the order of the window; undefined for a value that is not exact. */
+  readonly order: readonly unknown[];
+}
+
+/** The rows of a window by their ids as JSON, in the order of the database. */
+export type WindowRows = ReadonlyMap<string, WindowRow>;
+
+interface WindowStateOptions {
+  readonly rows: WindowRows;
+  readonly limit: number;
+  readonly seq: number;
+  readonly token: string;
+}
+
+/** The rows of a window at one log position, and the bytes that bring clients to these rows. */
+export class WindowState {
+  readonly #options: WindowStateOptions;
+  readonly #bytes = new WeakMap<WindowState, Uint8Array>();
+
+  constructor(options: WindowStateOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the next bytes for a client in a state, with a resume token, or without rows. */
+  bytesAfter(sent: WindowState | string | null): Uint8Array {
+    const { token, rows } = this.#options;
+    const end = resumeTokenText(token);
+    if (typeof sent === "string") {
+      // The position of a read without rows can be too old, so a client with rows must drop them.
+      const isCurrent = sent === token && rows.size > 0;
+      return toBytes(isCurrent ? end : invalidateText("window_reread") + this.#allRows() + end);
+    }
+    const known = this.#bytes.get(sent ?? this);
+    if (known !== undefined) return known;
+    const events = sent === null ? this.#allRows() : this.#changesAfter(sent.#options.rows);
+    const bytes = toBytes(events + end);
+    this.#bytes.set(sent ?? this, bytes);
+    return bytes;
+  }
+
+  hasRows(rows: WindowRows): boolean {
+    return this.#options.rows.size === rows.size && this.#changesAfter(rows) === "";
+  }
+
+  #allRows(): string {
+    const { rows, limit } = this.#options;
+    const items = [...rows.values()].map(({ json }) => json).join();
+    const members = `"items":[${items}],"ids":[${[...rows.keys()].join()}],"hasMore":false`;
+    return eventOf("existing", `${members},"limit":${limit}`);
+  }
+
+  #changesAfter(sent: WindowRows): string {
+    const { rows, seq } = this.#options;
+    const event = (type: EventType, id: string, rest: string) =>
+      eventOf(type, `"seq":${seq},"id":${id}${rest}`);
+    const removed = [...sent.keys()].filter((id) => !rows.has(id));
+    const changed = [...rows].filter(([id, { json }]) => sent.get(id)?.json !== json);
+    return [
+      ...removed.map((id) => event("removed", id, "")),
+      ...changed.map(([id, { json }]) =>
+        event(sent.has(id) ? "changed" : "added", id, `,"item":${json}`)
+      ),
+    ].join("");
+  }
+}

@@ -1,0 +1,234 @@
+import { assert, assertEquals } from "@std/assert";
+import { parseOrder } from "../../../src/plan/order.ts";
+import { Problem } from "../../../src/problem/problem.ts";
+import type { SubscribeRequest } from "../../../src/live/stream/stream_request.ts";
+import { integer, text } from "../../../src/schema/column_builder.ts";
+import { table } from "../../../src/schema/table.ts";
+import { columnInfoOf, tableInfoOf } from "../../../src/schema/table_like.ts";
+import type { Row } from "../../../src/schema/table_info.ts";
+import { engines } from "../../support/engines.ts";
+import type { ServerEvent } from "../../support/event_stream.ts";
+import { insertRows } from "../../support/http.ts";
+import {
+  close,
+  readAll,
+  type TestHub,
+  type TestHubOptions,
+  untilIdle,
+  withHub,
+} from "../hub_support.ts";
+import { logMethods } from "../log_methods.ts";
+import { ada, notes, withNotes } from "../notes.ts";
+
+const rows = table("rows", { id: integer().primaryKey(), rank: integer(), title: text() });
+const info = tableInfoOf(rows);
+const [sqlite] = engines;
+if (sqlite === undefined) throw new Error("There is an engine");
+const engine = sqlite;
+
+/** The request of the first `limit` rows by descending rank. */
+function top(limit: number): Partial<SubscribeRequest> {
+  const sortable = new Set(info.columns);
+  const order = parseOrder("-rank", info, { sortable, readable: info.columns });
+  return { window: { order, limit } };
+}
+
+const line = ({ type, data }: ServerEvent): string => {
+  if (type === "invalidate") return data.reason;
+  if (type === "removed") return `-${data.id}`;
+  if (type === "existing") return data.items.map(({ id }: Row) => id).join();
+  return `${type === "added" ? "+" : "~"}${data.id}`;
+};
+
+/** Runs with the rows 1 to 5 of these ranks. During a read, `during` is called. */
+function withReads(
+  work: (
+    test: TestHub & { readonly write: (...texts: string[]) => Promise<void> },
+    reads: { count: number; during: () => Promise<unknown> },
+  ) => Promise<void>,
+  options: TestHubOptions = {},
+): Promise<void> {
+  const reads = { count: 0, during: (): Promise<unknown> => Promise.resolve() };
+  return withHub(engine, rows, {
+    ...options,
+    wrap: (log) => ({
+      ...logMethods(log),
+      readAt: async (statement, limits) => {
+        reads.count++;
+        const result = await log.readAt(statement, limits);
+        const { during } = reads;
+        reads.during = () => Promise.resolve();
+        await during();
+        return result;
+      },
+    }),
+  }, async (test) => {
+    for (let id = 1; id <= 5; id++) await test.sql(insert(id, 10 * id));
+    await work({
+      ...test,
+      async write(...texts) {
+        for (const text of texts) await test.sql(text);
+        // The log is read, then the window, and perhaps once more.
+        for (const ms of [60, 1, 1]) await test.advance(ms);
+      },
+    }, reads);
+  });
+}
+
+const insert = (id: number, rank: number) => `INSERT INTO rows (id, rank) VALUES (${id}, ${rank})`;
+
+Deno.test("only a change that may concern a row of a window makes the database read", () =>
+  withReads(async ({ subscribe, write }, reads) => {
+    const client = readAll(await subscribe(top(3)), line);
+    await untilIdle();
+    assertEquals(client.sent.splice(0), ["5,4,3"]);
+    await write(insert(6, 35), insert(7, 60), "UPDATE rows SET title = 'b' WHERE id = 4");
+    assertEquals([client.sent.splice(0), reads.count], [["-3", "+7", "~4"], 2]);
+    // A change after the end of the window is not sent.
+    await write(
+      insert(8, 5),
+      "UPDATE rows SET rank = 6 WHERE id = 1",
+      "DELETE FROM rows WHERE id = 2",
+    );
+    assertEquals([client.sent.splice(0), reads.count], [[], 2]);
+    await write("DELETE FROM rows WHERE id = 5");
+    assertEquals([client.sent.splice(0), reads.count], [["-5", "+6"], 3]);
+    await write("UPDATE rows SET rank = 1 WHERE id = 7");
+    assertEquals([client.sent.splice(0), reads.count], [["-7", "+3"], 4]);
+    await write("DELETE FROM rows WHERE id <> 1");
+    assertEquals([client.sent.splice(0), reads.count], [["-4", "-6", "-3", "+1"], 5]);
+    await close(client);
+  }));
+
+Deno.test("streams of equal windows share every read, and others do not", () =>
+  withReads(async ({ subscribe, write, hub }, reads) => {
+    const clients = [];
+    for (const limit of [2, 2, 2, 3]) clients.push(readAll(await subscribe(top(limit)), line));
+    await untilIdle();
+    assertEquals(reads.count, 2);
+    await write("DELETE FROM rows WHERE id = 5");
+    assertEquals(reads.count, 4);
+    assertEquals(clients.map(({ sent }) => sent), [
+      ...Array(3).fill(["5,4", "-5", "+3"]),
+      ["5,4,3", "-5", "+2"],
+    ]);
+    assertEquals([hub.size, hub.liveSize], [4, 4]);
+    for (const client of clients) await close(client);
+  }));
+
+Deno.test("changes during a read are neither lost nor cause more than one further read", () =>
+  withReads(async ({ subscribe, write, sql }, reads) => {
+    const client = readAll(await subscribe(top(2)), line);
+    await untilIdle();
+    const during = (...texts: string[]) => {
+      reads.during = async () => {
+        for (const text of texts) await sql(text);
+        await untilIdle();
+      };
+    };
+    // The row is outside of the rows that were read.
+    during(insert(8, 1), "UPDATE rows SET rank = 2 WHERE id = 8");
+    await write("DELETE FROM rows WHERE id = 5");
+    await write();
+    assertEquals([client.sent.splice(0), reads.count], [["5,4", "-5", "+3"], 2]);
+    // The rows may enter: the state that was read is shown, and the window is read again.
+    during(insert(6, 60), insert(7, 70), "DELETE FROM rows WHERE id = 3");
+    await write("UPDATE rows SET rank = 1 WHERE id = 4");
+    await write();
+    assertEquals([client.sent, reads.count], [["-4", "+2", "-3", "-2", "+7", "+6"], 4]);
+    await close(client);
+  }));
+
+Deno.test("a client that comes again gets all rows, unless they are certainly the same", () =>
+  withReads(async ({ subscribe, write }, reads) => {
+    const other = await subscribe(top(2));
+    await other.untilSynced();
+    const token = await other.untilToken();
+    const again = async (request: Partial<SubscribeRequest>) => {
+      const client = readAll(await subscribe({ ...request, resumeFrom: token }), line);
+      await untilIdle();
+      await close(client);
+      return client.sent;
+    };
+    assertEquals(await again(top(2)), []);
+    assertEquals(await again(top(3)), ["window_reread", "5,4,3"]);
+    assertEquals(await again({}), ["scope_changed", "1,2,3,4,5"]);
+    assertEquals(await again({ ...top(2), filter: { kind: "none" } }), ["window_reread", ""]);
+    await write(insert(6, 60));
+    const { count } = reads;
+    assertEquals(await again(top(2)), ["window_reread", "6,5"]);
+    assertEquals(reads.count, count, "the window was in memory");
+    await other.close();
+  }));
+
+Deno.test("a client that does not read receives the difference to the rows that it has", () =>
+  withReads(async ({ open, write }) => {
+    const reader = (await open(top(2))).getReader();
+    await untilIdle();
+    for (let id = 6; id < 24; id++) await write(insert(id, 10 * id));
+    await write("UPDATE rows SET title = hex(zeroblob(40000)) WHERE id = 23");
+    let text = "";
+    while (!/"id":23,.*0000/.test(text)) {
+      text += new TextDecoder().decode((await reader.read()).value);
+    }
+    assert(text.split("event: ").length < 10, "events are put together");
+    await reader.cancel();
+  }, { limits: { maxUnreadBytes: 100 } }));
+
+Deno.test("a window whose rows are too large ends its streams", () =>
+  withReads(async ({ subscribe, write }) => {
+    const client = readAll(await subscribe(top(3)), line);
+    await untilIdle();
+    await write("UPDATE rows SET title = hex(zeroblob(2000000)) WHERE id = 5");
+    await client.end;
+    assertEquals(client.sent, ["5,4,3", "query_too_expensive"]);
+  }));
+
+Deno.test("an unrecorded column is no order of a stream, but rows contain it", () =>
+  withReads(async ({ subscribe, write }, reads) => {
+    const sortable = new Set(info.columns);
+    const order = parseOrder("title", info, { sortable, readable: info.columns });
+    const refused = await subscribe({ window: { order, limit: 1 } }).catch((error) => error);
+    assert(
+      refused instanceof Problem && refused.message.includes('orderBy: it asks about "title"'),
+    );
+    const client = readAll(await subscribe(top(1)), line);
+    await untilIdle();
+    await write("UPDATE rows SET title = 'b', rank = 51 WHERE id = 5");
+    assertEquals([client.sent, reads.count], [["5", "~5"], 2]);
+    await close(client);
+  }, { excluded: new Set([columnInfoOf(rows.title)]) }));
+
+Deno.test("the parameters of a window are checked, and its first event says how many rows it keeps", () =>
+  withNotes(engine, {}, async ({ db, get, subscribe }) => {
+    const problem = async (query: string) => {
+      const { status, body } = await get(`/api/notes/subscribe?${query}`, ada);
+      return `${status} ${body.detail}`;
+    };
+    assertEquals(
+      await problem("orderBy=-rank"),
+      '400 Cannot use "orderBy" here: only a stream with "limit" has an order',
+    );
+    assertEquals(
+      await problem("limit=2&skipExisting=true"),
+      '400 Cannot use "skipExisting" with "limit": the rows depend on each other',
+    );
+    assert(
+      (await problem("limit=2&orderBy=owner.name")).startsWith('400 Cannot order by "owner.name"'),
+    );
+    assertEquals(
+      await problem("limit=0"),
+      "400 Cannot use this limit: it must be a whole number over 0",
+    );
+    assert(/ranc.*mean.*rank/.test(await problem("limit=2&orderBy=-ranc")));
+    assert((await problem("limit=2&orderBy=secret")).startsWith("400 Cannot order by"));
+
+    await insertRows(db, notes, [{ id: 1, title: "a", rank: 1 }, { id: 2, title: "b", rank: 2 }]);
+    const stream = await subscribe("/api/notes/subscribe?limit=1000&orderBy=-rank&select=title");
+    const [existing] = await stream.take(1);
+    assertEquals(existing?.data, {
+      ...{ type: "existing", items: [{ title: "b" }, { title: "a" }], ids: [2, 1] },
+      ...{ hasMore: false, limit: 100 },
+    });
+    await stream.close();
+  }));
