@@ -90,11 +90,7 @@ export type {
   CodeTransaction,
   TableApiResource,
 } from "../src/resource/model/code_api.ts";
-export type {
-  CodeCallOptions,
-  CodeConditionalOptions,
-  CodeFilter,
-} from "../src/resource/model/code_api.ts";
+export type { CodeConditionalOptions, CodeFilter } from "../src/resource/model/code_api.ts";
 export type { CallsFromCode } from "../src/resource/code/calls_from_code.ts";
 export type { ImportsFromCode, ImportSource } from "../src/resource/code/import_as_system.ts";
 export type { ImportFileOptions, ImportOutcome } from "../src/api/imports.ts";

@@ -112,12 +112,6 @@ export type CodeBatches<R extends ApiResource> = {
  */
 export type CodeFilter = Rule | string | { readonly filter: string };
 
-/** The options of every call in code. */
-export interface CodeCallOptions {
-  /** Aborts slow reads. If the signal is already aborted, the call rejects with its `reason`. */
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** The options of a write that can depend on the row's ETag. */
 export type CodeConditionalOptions<R extends ApiResource> = OptionsWith<
   CodeFilter,
