@@ -235,8 +235,8 @@ function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
 }
 
 /**
- * Returns OR ABORT only for tables whose definition resolves conflicts, for example by REPLACE.
- * SQLite also applies the clause to a table's triggers, where it overrides `INSERT OR IGNORE`.
+ * Returns OR ABORT for a table whose definition contains, for example, ON CONFLICT REPLACE. Other
+ * tables do not need it, and it would override an `INSERT OR IGNORE` in their triggers.
  */
 function orAbort({ table }: InsertPlan | UpdatePlan, { conflicting }: CompileContext): Fragment {
   return rawSql(conflicting.has(table) ? " OR ABORT" : "");

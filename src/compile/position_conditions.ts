@@ -18,7 +18,7 @@ export function compileFromPosition(
   if (first === undefined || values.length === 0) return isInclusive ? null : rawSql("1=0");
   const reached = compileFrom({ order, values, dialect, isInclusive }, 0);
   if (values.length === 1 || value === null) return reached;
-  // `reached` implies the comparison before it, but only this comparison can use an index.
+  // `reached` alone has the same result. The added comparison lets the database use an index.
   return sql`(${compared(first, value, dialect, true)} AND ${reached})`;
 }
 
@@ -56,7 +56,7 @@ function compared(
   return sql`(${operand} ${sign} ${dialect.boundStored(value, column)}${orNull})`;
 }
 
-/** Compiles the last keys of an order, after which only identical rows have no fixed order. */
+/** Compiles the last keys of an ORDER BY. Because of them, only identical rows sort as equal. */
 export function compileTieBreak(
   { table, order }: Pick<ReadPlan, "table" | "order">,
   dialect: Dialect,

@@ -48,7 +48,7 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
 
 /**
  * Returns the ranges of rows that a plan reads one after the other. A plan has only one range if it
- * locks rows, has no limit or has an offset from a position, or if no index can contain its order.
+ * locks rows, has no limit, has an offset from a position, or sorts by a column that it adds.
  */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   const { order, after, from, limit, lock, added } = plan;
@@ -134,7 +134,7 @@ function limitTo({ limit, from, offset = 0 }: ReadPlan): Fragment {
   return rawSql(limit === null ? "" : ` LIMIT ${limit}${skip}`);
 }
 
-/** Returns LIMIT for one range. The OFFSET is applied only after the ranges are combined. */
+/** Returns LIMIT for one range. It includes the rows that OFFSET skips in the combined ranges. */
 function limitOfRange({ limit, offset = 0 }: ReadPlan): Fragment {
   return rawSql(limit === null ? "" : ` LIMIT ${limit + offset}`);
 }
@@ -242,7 +242,7 @@ function compileRowSeek(
   return sql`(${keys}) ${rawSql(order[0]?.descending === true ? "<" : ">")} (${bounds})`;
 }
 
-/** Compiles the select list of a preview. Sort keys are whole, because a cursor contains them. */
+/** Compiles a preview's select list. Does not shorten sort keys, because a cursor contains them. */
 function compilePreviewSelectList(
   { columns, order }: ReadPlan,
   { length, cut }: PreviewSettings,

@@ -24,7 +24,7 @@ export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: false }, 0);
 }
 
-/** Compiles a filter for `count` rows. Tests relations by EXISTS instead of IN if rows are few. */
+/** Compiles a filter for only `count` rows. For few rows, relations use EXISTS instead of IN. */
 export function compileFilterOnRows(filter: Filter, count: number, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: count <= fewRows }, 0);
 }
@@ -66,8 +66,8 @@ function compileAt(filter: Filter, context: Context, depth: number): Fragment {
 }
 
 /**
- * Returns true if the condition is never unknown (NULL). Then NOT can negate the condition, and
- * Postgres runs NOT EXISTS as an anti-join. IN can be unknown if its list of keys contains NULL.
+ * Returns true if the condition is never unknown (NULL), so that a plain NOT negates it. Postgres
+ * can then run NOT EXISTS as an anti-join. IN can be unknown if its list of keys contains NULL.
  */
 function isNeverUnknown(filter: Filter, context: Context): boolean {
   if (filter.kind === "compare") return false;
@@ -112,7 +112,7 @@ function compileRelated(related: Related, context: Context, depth: number): Frag
       : inner;
     const source = rowsWithFunctions(table, step === last ? comparedColumns(filter) : []);
     const rows = sql`${source} AS ${here} WHERE`;
-    // With this column, the scan check stays in the inner loop if SQLite joins the subquery.
+    // If SQLite turns the subquery into a join, the check then still runs for each of these rows.
     const column = columnOf(pairs[0].other, here);
     return isOnce && step === 0
       ? sql`${rowOf(keys)} IN (SELECT ${join(found, ", ")} FROM ${rows} ${
@@ -178,7 +178,7 @@ export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fr
 
 /**
  * Returns the dialect's check for the rows of a table, or null if the engine can interrupt
- * statements. With an integer key, the check is much cheaper, and names the key without its table.
+ * statements. An integer key makes the check much cheaper. No table name precedes the key.
  */
 export function tableScanCheck(table: TableInfo, { scanCheck }: Dialect): Fragment | null {
   if (scanCheck === null) return null;

@@ -33,7 +33,7 @@ export function fetchGroups(
   return chain(cells, (rows) => decodeGroups(rows, plan, reader));
 }
 
-/** Returns true if inexact, faster metrics suffice: no HAVING, and no metric as a sort key. */
+/** Returns true if faster metrics can be tried: neither HAVING nor the order uses their values. */
 function mayBeQuick({ metrics, having, order }: AggregatePlan, dialect: Dialect): boolean {
   const { quick } = dialect.metrics;
   if (quick === null || having.kind !== "all") return false;

@@ -33,7 +33,7 @@ export type DatabaseErrorKind =
   | "writing-read"
   /** A part of the table is broken. For example, a trigger names a missing table. */
   | "broken-table"
-  /** The service's role is not allowed to run the statement, or a policy hides the row. */
+  /** The service's role is not allowed to run the statement, or a policy rejects the row. */
   | "forbidden"
   /** A rule rewrites an INSERT into a statement that returns no rows. No row was written. */
   | "no-returning"
@@ -132,7 +132,7 @@ export function isLastingError(error: unknown): error is DatabaseError {
 /**
  * Returns the problem that a client receives for a database error, in fixed words without SQL,
  * constraints or values. If a trigger or a function raised a message on purpose, the client
- * receives that message instead. Any other error is returned unchanged.
+ * receives that message instead. Returns an error unchanged if the response must be a 500.
  */
 export function databaseProblem(error: unknown, access: string): unknown {
   if (!(error instanceof DatabaseError)) return error;
@@ -154,7 +154,7 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     case "retryable":
       return refused("conflict", "other writes kept getting in the way");
     case "failed-computation":
-      // A read does not use values of the request in computations, so the request is not the cause.
+      // No computation of a read uses values of the request, so the request is not the cause.
       if (access === "read" && error.raised === null) return error;
       // A delete sends no values, so the problem must not say that the database rejects a value.
       return access === "delete" ? refusedRow(access, refused) : refusedValue(access, refused);

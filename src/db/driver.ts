@@ -153,8 +153,8 @@ export interface DriverThreads {
 export interface Signals {
   /**
    * Calls `onSignal` for each signal of another process, and whenever signals may have been missed.
-   * Reconnects automatically. `isAlone` is true for the signal of a trigger. Only one of several
-   * concurrent transactions sends this signal.
+   * Reconnects automatically. `isAlone` is true for the signal of a trigger, which only one of
+   * several concurrent transactions sends. The others commit without a signal.
    */
   listen(onSignal: (isAlone: boolean) => void): SignalChannel;
 }

@@ -251,7 +251,7 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   if (constant === undefined || column.generated || isStructure) return database;
   if (/^null$/i.test(constant)) return null;
   const isText = constant.startsWith("'");
-  // As defaults of a string column, SQLite stores `TRUE` as 1 and `9.50` as 9.5.
+  // The constant is not the stored value: for a string column, SQLite stores `TRUE` as 1.
   if (!isText && (column.kind === "text" || column.kind === "json")) return database;
   // The number is a timestamp in the format of the column's rows, which is still unknown here.
   if (column.kind === "timestamp" && /^'?[-+]?[\d.]+'?$/.test(constant)) return database;

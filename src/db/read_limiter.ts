@@ -4,8 +4,8 @@ import { DatabaseError } from "./database_error.ts";
 import type { ReadLimits } from "./driver.ts";
 
 /**
- * The maximum number of waiting reads that can examine many rows. The maximum for one identity is
- * half of this, because the identity can be the address of a proxy that has many clients.
+ * The maximum number of waiting reads that can examine many rows. One identity can have as many as
+ * half of these, because the identity can be the address of a proxy that has many clients.
  */
 export const maxWaitingReads = 400;
 

@@ -83,7 +83,7 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   };
 }
 
-/** The divisor of the row limit if a page is too large. High, as each limit needs separate SQL. */
+/** Divides the row limit if a page is too large. High, because each limit needs separate SQL. */
 const shrinkage = 8;
 
 function isTooLarge(error: unknown): boolean {

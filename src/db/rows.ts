@@ -148,7 +148,7 @@ interface RowDecoder {
 
 interface CellDecoder {
   readonly name: string;
-  /** The type of cells that skip `decode`, or null: `decode` would double the time of a row. */
+  /** The type of cells that need no `decode`, or null. A `decode` would double the row's time. */
   readonly plain: "text" | "integer" | null;
   decode(value: Exclude<SqlValue, null>): unknown;
 }

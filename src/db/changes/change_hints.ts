@@ -57,7 +57,7 @@ const soonMs = 10;
 
 interface Polling {
   start(): void;
-  /** Makes polls more frequent after activity, beginning with the poll after the next poll. */
+  /** Makes polls more frequent after activity. Does not change when the scheduled poll runs. */
   speedUp(): void;
   pollSoon(): void;
   stop(): void;

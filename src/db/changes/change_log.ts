@@ -4,14 +4,14 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import type { Position } from "./log_position.ts";
 
-/** A committed change of one row in the change log, by any program. */
+/** A committed change in the change log, by any program: of one row, or of unknown rows. */
 export interface Change {
   readonly seq: number;
   /** The transaction of the change. Null on SQLite, where positions in the log are numbers. */
   readonly transaction: bigint | null;
   /**
-   * A random number, or null if `seq` suffices. After the database was restored, another change can
-   * have the same `seq`, but has a different mark.
+   * A random number, because after a restore of the database, another change can have the same
+   * `seq`. Null if `transaction` identifies the change.
    */
   readonly mark: number | null;
   readonly table: TableInfo;
@@ -35,8 +35,8 @@ export interface ChangeLogStep {
   /** The changes. All changes of one row are in their original order. */
   readonly changes: readonly Change[];
   /**
-   * The position after the changes. Null for a part of a large step, before the step's last part.
-   * {@link ChangeLog.next} returns the next part if it is called with this part.
+   * The position after the changes. A large step is read in parts, and only the last part has a
+   * position. With any other part, {@link ChangeLog.next} returns the part after it.
    */
   readonly to: Position | null;
 }
@@ -47,7 +47,7 @@ export interface ChangeLog {
   /** A random secret, the key of the hashes in resume tokens. It is stored in the database. */
   readonly secret: string;
   end(): Promise<Position>;
-  /** Returns the rest of a step, or the changes after a position. Null if they were purged. */
+  /** Returns the changes after a position, or the next part of a step. Null if they were purged. */
   next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null>;
   /**
    * Runs a SELECT, and returns the rows and the log position at which it has read them. If there

@@ -6,8 +6,8 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 /** The option `changes`: how the service records changes, and how long it keeps them. */
 export interface ChangesOptions {
   /**
-   * `"triggers"`, the default: triggers record every change, by any program. `"service"`: only
-   * writes of this service are recorded, for databases in which the service cannot create triggers.
+   * `"triggers"`: triggers record every change, by any program. `"service"`: only writes of this
+   * service are recorded, without triggers. Default: `"triggers"` if `table()` declares all tables.
    */
   readonly mode?: "triggers" | "service" | undefined;
   /**
@@ -23,7 +23,7 @@ export interface ChangesOptions {
   readonly maxRows?: number | undefined;
 }
 
-/** The minimum of the option `retentionMs`. No running reader of the log lags by that much. */
+/** The minimum of `retentionMs`: all readers of the log have read changes of this age. */
 export const minRetentionMs = 300_000;
 
 const recordedColumn = testedValue<ColumnLike<unknown>>(

@@ -23,7 +23,7 @@ export interface FilterEvaluation {
 }
 
 /**
- * Lets the database evaluate filters on row images, as for a list request. The result at `[i][f]`
+ * Lets the database evaluate filters on row images, like those of a list. The result at `[i][f]`
  * is for `images[i]` and `filters[f]`. Related rows are read in their current state. One statement
  * evaluates all filters on all images. Several statements are necessary for very many rows or
  * values, and if some rows contain invalid values.
@@ -88,7 +88,7 @@ function unusedPrefix(table: TableInfo): string {
 function columnsOf({ table, filters }: FilterEvaluation): readonly ColumnInfo[] {
   const used = new Set<ColumnInfo>();
   const isPlain = filters.every((filter) => collect(filter, used));
-  // The statement has NULL for omitted columns. A domain of an introspected table can reject NULL.
+  // An omitted column is NULL in the statement, which a domain of an introspected table can reject.
   return isPlain && table.own ? table.columns.filter((column) => used.has(column)) : table.columns;
 }
 

@@ -27,7 +27,7 @@ export interface SnapshotPosition {
   readonly xmin: bigint;
   /** No transaction from this id on is covered. */
   readonly xmax: bigint;
-  /** The uncovered transactions that were running between `xmin` and `xmax`. Ascending. */
+  /** The transactions from `xmin` to `xmax` that are not covered: they were running. Ascending. */
   readonly running: readonly bigint[];
 }
 

@@ -36,7 +36,7 @@ function imageDecoder(
   };
 }
 
-/** Returns a test that a logged row fails if it lacks a recorded column, such as a newer column. */
+/** Creates a function that returns false for an image without a column, such as a newer column. */
 function createCompletenessTest(
   { images }: ChangesEngine,
   exclude: ReadonlySet<ColumnInfo>,
@@ -140,7 +140,7 @@ interface RowHistoryRequest {
 /** Changes of one row, the newest first. */
 export interface RowHistory {
   readonly changes: readonly PastChange[];
-  /** The value of `before` with which older changes are read, or null at the start of the log. */
+  /** The value of `before` for reading older changes, or null if the log has no older changes. */
   readonly next: number | null;
 }
 

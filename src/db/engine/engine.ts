@@ -21,7 +21,7 @@ export interface DatabaseEngine extends EngineParts {
   readonly constraints: ConstraintsEngine;
   readonly installed: InstalledEngine;
   readonly roles: RolesEngine | null;
-  /** Loads the migrations, which most processes do not need. */
+  /** Loads the code for migrations, which most processes do not need. */
   migrations(): Promise<MigrationsEngine>;
 }
 
@@ -40,7 +40,7 @@ export interface PolicyBypass {
   readonly role: string;
   /** The name of the protected table. */
   readonly of: string;
-  /** The reason as a clause, or null if the protected table is the served table itself. */
+  /** Why the role bypasses them, as a clause. Null if the protected table is the served table. */
   readonly why: string | null;
 }
 
@@ -138,7 +138,7 @@ export interface CatalogEngine {
 export function engineOf(
   { dialect }: { readonly dialect: Pick<Dialect, "parts"> },
 ): DatabaseEngine {
-  // `src/sql` may not import the type of an engine, but each dialect is created with an engine.
+  // The cast is safe: `parts` is an engine in each dialect, but `src/sql` may not import its type.
   return dialect.parts as DatabaseEngine;
 }
 

@@ -17,9 +17,9 @@ export interface PlanningFacts {
   mayBeRename(left: string, right: string): boolean;
   /** Returns true if the type `to` can store each value of the type `from` unchanged. */
   isWider(from: string, to: string): boolean;
-  /** Returns a condition for values that the type cannot store, or null if there are none. */
+  /** Returns a condition for values that the type cannot store, or null if it can store all. */
   unfit(type: string, column: string): string | null;
-  /** True if the database refuses to convert some values, instead of replacing them. */
+  /** True if a CAST can fail. False if it converts every value, some of them to a wrong one. */
   readonly castsCanFail: boolean;
   /** Returns the SQL that converts the values of a column from one type to another. */
   conversion(column: string, from: string, to: string): string;

@@ -91,13 +91,13 @@ export function tableOfCall(
   const passed = args.filter((one) => values.has(one)).map((one) => {
     const { column, type, isVariadic } = one;
     const value = sql`CAST(${dialect.encode(values.get(one), column)} AS ${tableName(type)})`;
-    // With named arguments, Postgres finds a variadic function only if no argument is omitted.
+    // The names are left out for a variadic function: by names, Postgres finds it only with all.
     if (isVariadic) return sql`VARIADIC ${value}`;
     if (column.dbName === "" || areInOrder) return value;
     return sql`${identifier(column.dbName)} => ${value}`;
   });
   const call = sql`${tableName({ schema, name })}(${join(passed, ", ")})`;
-  // In FROM, Postgres turns a row that is NULL into a row of NULLs.
+  // In FROM, Postgres turns the result NULL into a row of NULLs, which this condition removes.
   const found = sql`(SELECT * FROM ${call} AS _call WHERE NOT (_call.* IS NULL))`;
   const rows = kind === "row" ? found : call;
   const base = served ?? createTableInfo({

@@ -102,7 +102,7 @@ export function requireCreatable(given: readonly TableInfo[], catalog: CatalogEn
   }
 }
 
-/** Requires distinct index names: `a_b` of table `c` and `b` of table `c_a` would be equal. */
+/** Requires distinct index names. Column `a_b` of table `c` and `b` of `c_a` would share a name. */
 function requireDistinctIndexes(tables: readonly TableInfo[]): void {
   const owners = new Map<string, string>();
   for (const table of tables) {

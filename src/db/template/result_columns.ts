@@ -95,7 +95,7 @@ function aliased(
   return { kind: "one", name, column, computed: false };
 }
 
-/** Requires a scale for computed decimals, as SQLite's doubles are wrong in the last digits. */
+/** Requires a scale for computed decimals, because SQLite's doubles have wrong last digits. */
 function requireDigits(
   { name, kind, scale }: ColumnInfo,
   from: number,

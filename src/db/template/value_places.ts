@@ -27,7 +27,7 @@ export type ValuePlace =
   /** The JavaScript type of the value determines how it is bound. */
   | {
     readonly kind: "free";
-    /** A column whose values are strings in JSON only. The statement could mean its kind. */
+    /** A column whose JSON form is a string. A bound string is refused: it could be that form. */
     readonly near: ColumnInfo | null;
     /** True if a number can be an operand of decimals. */
     readonly isExact: boolean;

@@ -66,7 +66,7 @@ export async function migrateFiles(run: FilesRun): Promise<readonly string[]> {
   return done;
 }
 
-/** Records files as applied in one transaction without running them, and returns their names. */
+/** In one transaction, records files as applied without running them. Returns their names. */
 export async function recordFiles({ driver, folder }: FilesRun): Promise<readonly string[]> {
   const files = await readMigrationFiles(folder, driver.dialect);
   const { running } = await engineOf(driver).migrations();
@@ -140,7 +140,7 @@ async function applyApart(
         "rest",
     );
   }
-  // Repeats the settings of earlier statements, because they ran on another connection.
+  // Runs earlier statements that change settings again: they changed only another connection.
   for (const text of statements.slice(0, done ?? 0)) {
     if (changesSettings.test(text)) await runOfFile(name, text, connection);
   }

@@ -29,7 +29,7 @@ export class RowPolicyTables {
   }
 }
 
-/** Returns {@link RowPolicyTables.column}: SQL that reads policies in the changes' snapshot. */
+/** Returns {@link RowPolicyTables.column}. It reads the policies in the snapshot of the changes. */
 function securedColumn(names: string): string {
   const oids =
     `ARRAY(SELECT to_regclass(name)::oid FROM json_array_elements_text('${names}') AS name)`;

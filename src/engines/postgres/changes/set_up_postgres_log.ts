@@ -113,7 +113,7 @@ async function createLog(
   return { functionName: name, isNew };
 }
 
-/** Resets the log if it is new, or if a copy or a restore has brought it from another database. */
+/** Sets up a new log. Empties a log that a copy or a restore has brought from another database. */
 async function resolveEpoch(connection: Connection, random: Random, isNew: boolean): Promise<void> {
   const identity = await identityOf(connection);
   const [known] = await selectNamed(
@@ -233,8 +233,8 @@ export const epochColumn =
   `(SELECT left(epoch, 8) || lpad(to_hex(xmin::text::bigint), 8, '0') FROM "_service_epoch") AS epoch`;
 
 /**
- * Begins an epoch of the Postgres change log if the log has none. The log is then empty, or the
- * server has recovered from a crash or was promoted. Positions contain transaction ids, which are
+ * Begins an epoch of the Postgres change log if the log has none: after its creation, a crash of
+ * the server, or the promotion of a standby. Positions contain transaction ids, which are
  * unique only between two recoveries: a recovered server reuses ids of aborted transactions. A
  * server without `synchronous_commit`, or a promoted standby, can even reuse ids of transactions
  * whose changes were already read. The epoch's table is unlogged: a recovery empties it before

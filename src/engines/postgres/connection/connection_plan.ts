@@ -221,7 +221,7 @@ async function ownCertificate(get: Lookup, file: (name: string, standard: string
     const plain = createPrivateKey({ key, ...(passphrase === undefined ? {} : { passphrase }) });
     return { cert, key: plain.export({ type: "pkcs8", format: "pem" }) };
   } catch {
-    // The library's error may contain a part of the key.
+    // The message omits the library's error, because it may contain a part of the key.
     refuse("the file of sslkey is no private key, or sslpassword is not its password");
   }
 }
