@@ -69,6 +69,7 @@ interface McpDependencies {
   readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;
   readonly parseUser: (value: unknown) => User | null;
+  /** The requests that MCP tools have sent. */
   readonly ofTools: WeakSet<Request>;
   readonly bodies: BodyReadingOptions;
   readonly hono: Hono<AppEnv>;
@@ -92,53 +93,27 @@ export async function addMcpRoute(
     maxRequestBytes: bodyLimit,
     observe: runtime.observe,
   });
-  mountMcp(hono, {
-    answer,
-    hosts: mcp.hosts,
-    trustedOrigins,
-    parseUser,
-    bodies,
-    fetch,
-    mark: (request) => void ofTools.add(request),
-  });
-}
-
-/** Bundlers do not follow a variable import path, so a bundle does not include the MCP SDK. */
-const creator = "../mcp/mcp_responder.ts";
-
-const mcpPath = "/__service/mcp";
-
-interface MountMcpOptions {
-  readonly answer: McpHandler;
-  readonly hosts: readonly string[];
-  readonly trustedOrigins: ReadonlySet<string>;
-  readonly parseUser: (value: unknown) => User | null;
-  readonly bodies: BodyReadingOptions;
-  fetch(request: Request, info: unknown): Promise<Response>;
-  /** Marks a request as sent by an MCP tool. Called before the app handles the request. */
-  mark(request: Request): void;
-}
-
-function mountMcp(hono: Hono<AppEnv>, mounted: MountMcpOptions): void {
-  const { answer, hosts, trustedOrigins, parseUser, bodies, fetch, mark } = mounted;
-  hono.all(mcpPath, async (context) => {
+  hono.all("/__service/mcp", async (context) => {
     const { raw, method } = context.req;
     // GET and DELETE exist for MCP's streams and sessions, which this service does not have.
     if (method !== "POST") throw methodProblem(method, ["POST"]);
-    requireOwnHost(raw, hosts, trustedOrigins);
+    requireOwnHost(raw, mcp.hosts, trustedOrigins);
     const { caller, bytes, inTurn } = await readBodyRequest(context, parseUser, bodies);
     return await inTurn(() =>
       answer({
         request: bounded(raw, bytes),
         user: caller.user()?.id ?? null,
         fetch(request) {
-          mark(request);
+          ofTools.add(request);
           return fetch(request, context.env);
         },
       })
     );
   });
 }
+
+/** Bundlers do not follow a variable import path, so a bundle does not include the MCP SDK. */
+const creator = "../mcp/mcp_responder.ts";
 
 /** Returns the request with the body that was already read. Throws a 413 for too many fields. */
 function bounded({ url, method, headers, signal }: Request, bytes: Uint8Array): Request {

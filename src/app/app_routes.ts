@@ -19,10 +19,10 @@ import type { Clock, Runtime } from "../runtime/runtime.ts";
 import { createAuthentication, createIdentifyMiddleware } from "../service/authentication.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { ProblemLog } from "../service/dashboard/problem_log.ts";
-import { type BodyReadingOptions, createHonoApp, type HonoApp } from "../service/hono_app.ts";
+import { createHonoApp } from "../service/hono_app.ts";
 import type { AppEnv, Middleware } from "../service/middleware.ts";
 import { createRouteFinder } from "../service/route_handlers.ts";
-import { createErrorResponder, createResponder, type Responder } from "../service/responder.ts";
+import { createErrorResponder, createResponder } from "../service/responder.ts";
 import { createProblemPages, type ServicePage } from "../service/service_pages.ts";
 import { mountLive } from "../service/live/mount_live.ts";
 import type { Hono } from "@hono/hono";
@@ -96,31 +96,15 @@ export function createAppRoutes(parts: AppRoutesDependencies) {
   });
   problems?.findRoutesBy(createRouteFinder(table, app.hono));
   const bodies = { limits, queues, trustedProxies };
-  return { routes: serveLive(app, { ...parts, ...bodies, responder }), bodies };
-}
-
-interface LiveRoutesDependencies
-  extends
-    BodyReadingOptions,
-    Pick<AppRoutesDependencies, "table" | "hubs" | "resolved" | "parseUser" | "runtime"> {
-  readonly responder: Responder;
-}
-
-/** Adds the route of multiplexed streams if a resource is subscribable. Returns the app. */
-function serveLive(
-  { hono, fetch, prefixOf }: HonoApp,
-  served: LiveRoutesDependencies,
-): Pick<HonoApp, "hono" | "fetch"> {
-  const { table, hubs, resolved } = served;
-  if (!table.routes.some(({ resource }) => resource.isSubscribable)) return { hono, fetch };
-  mountLive(hono, {
-    ...served,
-    fetch,
-    prefixOf,
-    takeStream: (user, address, subscriptions) => hubs.takeStream(user, address, subscriptions),
-    mountedAt: resolved.mountedAt,
-  });
-  return { hono, fetch };
+  if (table.routes.some(({ resource }) => resource.isSubscribable)) {
+    const { fetch, prefixOf } = app;
+    mountLive(app.hono, {
+      ...{ ...parts, ...bodies, responder, fetch, prefixOf },
+      takeStream: (...stream) => parts.hubs.takeStream(...stream),
+      mountedAt: resolved.mountedAt,
+    });
+  }
+  return { routes: { hono: app.hono, fetch: app.fetch }, bodies };
 }
 
 interface DashboardDependencies extends
@@ -211,29 +195,17 @@ function createMetricsReport(metrics: Metrics, clock: Clock): Report {
   };
 }
 
-interface OpenAuthenticatorsDependencies {
-  readonly resolved: ResolvedConfig;
-  readonly guard: Guard;
-  readonly store: AppStore;
-  readonly runtime: Runtime;
-}
-
 /** Opens the authenticators of an app in their order. Rejects if one cannot be opened. */
 export async function openAuthenticators(
   { auth, db }: Pick<OpenConfig, "auth" | "db">,
-  { resolved, guard, store, runtime }: OpenAuthenticatorsDependencies,
+  { resolved, guard, store, runtime }:
+    & Pick<AppRoutesDependencies, "resolved" | "guard" | "runtime">
+    & { readonly store: AppStore },
 ): Promise<readonly Authenticator[]> {
   const { recheckMs, trustedOrigins, isProduction, abuse } = resolved;
-  const trustedProxies = abuse.trustProxy;
   const parts: AuthenticatorDependencies = {
-    runtime,
-    store,
-    guard,
-    db,
-    trustedProxies,
-    trustedOrigins,
-    recheckMs,
-    isProduction,
+    ...{ runtime, store, guard, db, trustedOrigins, recheckMs, isProduction },
+    trustedProxies: abuse.trustProxy,
     path: `${resolved.mountedAt}${resolved.basePath}/auth`,
     basePath: resolved.basePath,
   };

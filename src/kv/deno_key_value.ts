@@ -37,7 +37,10 @@ export async function commitToDenoKv(
   for (let current = checks;;) {
     const result = await attempt(kv, prepared, current, limit);
     if (result.ok) return result;
-    const rechecked = await recheck(kv, prepared, limit);
+    const rechecked = await recheck(kv, prepared, limit).catch((error) => {
+      abandonClaim(kv, prepared, Promise.resolve());
+      throw error;
+    });
     if (rechecked.done !== null) return rechecked.done;
     const isConflict = !rechecked.isFree && sameStates(rechecked.checks, current);
     if (limit.leftMs() === 0 || isConflict) return result;
@@ -131,33 +134,8 @@ function resultOf(
   return versionstamp !== null && claimId === prepared.claimId ? { ok: true, versionstamp } : null;
 }
 
-/** Finds out why a commit's checks failed. An earlier attempt of this commit can be the cause. */
-async function recheck(
-  kv: RetryingKv,
-  prepared: PreparedCommit,
-  limit: Deadline,
-): Promise<Recheck> {
-  try {
-    return await rereadChecks(kv, prepared, limit);
-  } catch (error) {
-    abandonClaim(kv, prepared, Promise.resolve());
-    throw error;
-  }
-}
-
-interface Recheck {
-  readonly done: KeyValueCommitResult | null;
-  readonly checks: readonly KeyValueCheck[];
-  /** True if the record that made the check fail no longer exists. */
-  readonly isFree: boolean;
-}
-
 /** Repeats failed checks. A record that has expired or comes from this commit is no conflict. */
-async function rereadChecks(
-  kv: RetryingKv,
-  prepared: PreparedCommit,
-  limit: Deadline,
-): Promise<Recheck> {
+async function recheck(kv: RetryingKv, prepared: PreparedCommit, limit: Deadline) {
   const { checks = [], claim } = prepared.commit;
   const absent = checks.filter(({ versionstamp }) => versionstamp === null);
   const keys = absent.map(({ key }) => key);
@@ -169,6 +147,7 @@ async function rereadChecks(
   );
   return {
     done: own === undefined ? null : resultOf(own, prepared),
+    /** True if the record that made the check fail no longer exists. */
     isFree: absent.length === checks.length &&
       records.every(({ entry }) => entry.versionstamp === null),
     checks: checks.map(({ key, versionstamp }) => ({
@@ -205,9 +184,7 @@ export function createDenoKeyValue(
       validatePage(page);
       return await retrying.list(page, retrying.startDeadline());
     },
-    async commit(commit) {
-      return await commitToDenoKv(retrying, commit, options);
-    },
+    commit: (commit) => commitToDenoKv(retrying, commit, options),
     close() {
       retrying.close();
       release?.();

@@ -31,14 +31,10 @@ export type ComputeChange<Result> = (
 export interface PendingUpdate {
   readonly enqueuedAt: number;
   readonly reads: readonly KeyValueKey[];
-  readonly run: (value: unknown, relatedValues: readonly unknown[]) => ComputedUpdate;
+  readonly run: (value: unknown, relatedValues: readonly unknown[]) =>
+    & Pick<KeyChange<unknown>, "record">
+    & { readonly relatedMutations: readonly KeyValueMutation[]; resolve(): void };
   readonly reject: (error: unknown) => void;
-}
-
-interface ComputedUpdate {
-  readonly record: KeyChange<unknown>["record"];
-  readonly relatedMutations: readonly KeyValueMutation[];
-  readonly resolve: () => void;
 }
 
 export interface KeyQueue {

@@ -10,7 +10,7 @@ export function encodeKey(key: KeyValueKey): string {
   if (!Array.isArray(key) || key.length === 0) {
     throw new Error("Cannot use this key: it is a list of one part or more");
   }
-  const code = encodeParts(key);
+  const code = encodePrefix(key);
   if (code.length > maxKeyBytes) {
     throw new Error(
       `Cannot use ${keyNameForMessage(key)}: it takes more than ${maxKeyBytes} bytes`,
@@ -21,7 +21,9 @@ export function encodeKey(key: KeyValueKey): string {
 
 /** Encodes a prefix, which may be empty. The codes of all keys below it begin with its code. */
 export function encodePrefix(prefix: KeyValueKey): string {
-  return encodeParts(prefix);
+  let code = "";
+  for (const part of prefix) code += encodePart(part, prefix);
+  return code;
 }
 
 /** Returns true if a key begins with all parts of the prefix and has further parts. */
@@ -52,12 +54,6 @@ export function hashPart(text: string): Uint8Array {
 
 /** The maximum length of an encoded key in bytes, as in Deno KV. */
 const maxKeyBytes = 2_048;
-
-function encodeParts(key: KeyValueKey): string {
-  let code = "";
-  for (const part of key) code += encodePart(part, key);
-  return code;
-}
 
 function encodePart(part: KeyValueKeyPart, key: KeyValueKey): string {
   switch (typeof part) {

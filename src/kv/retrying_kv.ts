@@ -3,13 +3,7 @@ import { decodeRecord, type DenoKv, type DenoKvEntry, type KvRecord } from "./de
 import { AbandonedClaims } from "./abandoned_claims.ts";
 import { encodeKey } from "./key_encoding.ts";
 import type { KeyValueEntry, KeyValueKey, KeyValuePage } from "./key_value.ts";
-import {
-  type Clock,
-  type Deadline,
-  deadline,
-  deadline as createDeadline,
-  type Runtime,
-} from "../runtime/runtime.ts";
+import { type Clock, type Deadline, deadline, type Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 export interface RetryingKvOptions extends Pick<Runtime, "clock" | "random"> {
@@ -194,14 +188,14 @@ class CircuitBreaker {
    * resolves, the caller must call this function again. If the store does not respond, the promise
    * rejects with a `StoreError`, and the caller must not send the operation.
    */
-  waitUntilReady(deadline: Deadline): Promise<void> | null {
+  waitUntilReady(limit: Deadline): Promise<void> | null {
     const [oldest] = this.#pending;
     if (oldest === undefined) return null;
     const now = this.#clock.elapsedMs();
     const isSilent = now - oldest.startedAt >= silenceMs && now - this.#answeredAt >= silenceMs;
     if (!isSilent && this.#sentSinceAnswer < maxBetweenAnswers) return null;
     if (isSilent) this.#sendProbe(now);
-    return this.#waitForAnswer(now, deadline);
+    return this.#waitForAnswer(now, limit);
   }
 
   start(): StartedOperation {
@@ -231,13 +225,13 @@ class CircuitBreaker {
     if (this.#pending.has(operation)) this.#isOpen = true;
   }
 
-  async #waitForAnswer(now: number, deadline: Deadline): Promise<void> {
+  async #waitForAnswer(now: number, limit: Deadline): Promise<void> {
     const probeLeftMs = this.#isOpen ? this.#probedAt + silenceMs - now : Infinity;
-    const waitMs = Math.min(probeLeftMs, deadline.leftMs());
+    const waitMs = Math.min(probeLeftMs, limit.leftMs());
     if (waitMs <= 0) throw silent();
     this.#nextAnswer ??= Promise.withResolvers();
     try {
-      await createDeadline(waitMs, this.#clock, silent).within(this.#nextAnswer.promise);
+      await deadline(waitMs, this.#clock, silent).within(this.#nextAnswer.promise);
     } catch (error) {
       this.#isOpen = true;
       throw error;

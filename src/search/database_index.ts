@@ -1,8 +1,5 @@
-import type { Driver } from "../db/driver.ts";
 import type { Key } from "../plan/key.ts";
-import type { ColumnInfo } from "../schema/table_info.ts";
-import type { Dialect } from "../sql/dialect.ts";
-import { type Fragment, rawSql, sql, type SqlValue, toStatement } from "../sql/fragment.ts";
+import { type Fragment, rawSql, sql, toStatement } from "../sql/fragment.ts";
 import type { IndexBackend, IndexChange, LocalIndex, WordMatcher } from "./search_adapter.ts";
 import type { IndexDescription } from "./search_index.ts";
 import { engineOf } from "../db/engine/engine.ts";
@@ -43,13 +40,38 @@ export class DatabaseIndex implements IndexBackend {
     this.local = documents;
   }
 
-  prepare(): Promise<{ isFilled: boolean }> {
+  /**
+   * Creates the tables of the index. Existing tables of another format are replaced, because they
+   * can contain words of columns that are hidden now.
+   */
+  async prepare(): Promise<{ isFilled: boolean }> {
+    const { driver } = this.#index;
     const { shape, creation } = this.#documents;
-    return prepareIndexTables(this.#index.driver, { name: this.#name, shape, creation });
+    const { placeholder } = driver.dialect;
+    const { searchLock } = engineOf(driver).catalog;
+    const name = this.#name;
+    return await driver.transaction(async (connection) => {
+      // Without the lock, two processes that start together could both try to create the tables.
+      if (searchLock !== null) await connection.query(searchLock);
+      await connection.query(toStatement(
+        sql`CREATE TABLE IF NOT EXISTS ${shapes} (name TEXT PRIMARY KEY, shape TEXT NOT NULL, filled INTEGER NOT NULL)`,
+        placeholder,
+      ));
+      const select = sql`SELECT shape, filled FROM ${shapes} WHERE name = ${name}`;
+      const { rows: [known] } = await connection.query(toStatement(select, placeholder));
+      if (known?.[0] === shape) return { isFilled: Number(known[1]) === 1 };
+      for (const text of creation) await connection.query({ text, values: [] });
+      const note =
+        sql`INSERT INTO ${shapes} (name, shape, filled) VALUES (${name}, ${shape}, 0) ON CONFLICT (name) DO UPDATE SET shape = excluded.shape, filled = 0`;
+      await connection.query(toStatement(note, placeholder));
+      return { isFilled: false };
+    });
   }
 
-  markFilled(): Promise<void> {
-    return markFilled(this.#name, this.#index.driver);
+  async markFilled(): Promise<void> {
+    const { driver } = this.#index;
+    const note = sql`UPDATE ${shapes} SET filled = 1 WHERE name = ${this.#name}`;
+    await driver.query(toStatement(note, driver.dialect.placeholder));
   }
 
   async write(changes: readonly IndexChange[]): Promise<void> {
@@ -57,62 +79,19 @@ export class DatabaseIndex implements IndexBackend {
     await driver.transaction((connection) => this.#documents.write(changes, connection));
   }
 
-  keys(after: Key | null, most: number): Promise<readonly Key[]> {
-    return this.#keysOf(this.#documents.keysAfter(after, most));
-  }
-
-  async #keysOf(select: Fragment): Promise<readonly Key[]> {
+  async keys(after: Key | null, most: number): Promise<readonly Key[]> {
     const { table: { primaryKey }, driver } = this.#index;
-    const { placeholder } = driver.dialect;
-    const { rows } = await driver.query(toStatement(select, placeholder));
+    const { dialect } = driver;
+    const select = this.#documents.keysAfter(after, most);
+    const { rows } = await driver.query(toStatement(select, dialect.placeholder));
     return rows.map((row) =>
-      primaryKey.map((column, position) => decoded(row[position] ?? null, column, driver.dialect))
+      primaryKey.map((column, position) => {
+        const value = row[position] ?? null;
+        return value === null ? null : dialect.decode(value, column, () => {});
+      })
     );
   }
 }
 
-function decoded(value: SqlValue, column: ColumnInfo, dialect: Dialect): unknown {
-  return value === null ? null : dialect.decode(value, column, () => {});
-}
-
-interface IndexCreation {
-  readonly name: string;
-  readonly shape: string;
-  readonly creation: readonly string[];
-}
-
 /** The table that contains the names and the formats of a database's search indexes. */
 const shapes = rawSql('"_service_search"');
-
-/**
- * Creates the tables of an index. Existing tables of another format are replaced, because they can
- * contain words of columns that are hidden now. `isFilled` is true if all rows are already indexed.
- */
-async function prepareIndexTables(
-  driver: Driver,
-  { name, shape, creation }: IndexCreation,
-): Promise<{ readonly isFilled: boolean }> {
-  const { placeholder } = driver.dialect;
-  const { searchLock } = engineOf(driver).catalog;
-  return await driver.transaction(async (connection) => {
-    // Without the lock, two processes that start together could both try to create the tables.
-    if (searchLock !== null) await connection.query(searchLock);
-    await connection.query(toStatement(
-      sql`CREATE TABLE IF NOT EXISTS ${shapes} (name TEXT PRIMARY KEY, shape TEXT NOT NULL, filled INTEGER NOT NULL)`,
-      placeholder,
-    ));
-    const select = sql`SELECT shape, filled FROM ${shapes} WHERE name = ${name}`;
-    const { rows: [known] } = await connection.query(toStatement(select, placeholder));
-    if (known?.[0] === shape) return { isFilled: Number(known[1]) === 1 };
-    for (const text of creation) await connection.query({ text, values: [] });
-    const note =
-      sql`INSERT INTO ${shapes} (name, shape, filled) VALUES (${name}, ${shape}, 0) ON CONFLICT (name) DO UPDATE SET shape = excluded.shape, filled = 0`;
-    await connection.query(toStatement(note, placeholder));
-    return { isFilled: false };
-  });
-}
-
-async function markFilled(name: string, driver: Driver): Promise<void> {
-  const note = sql`UPDATE ${shapes} SET filled = 1 WHERE name = ${name}`;
-  await driver.query(toStatement(note, driver.dialect.placeholder));
-}
