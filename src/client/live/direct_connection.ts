@@ -163,18 +163,19 @@ export class DirectConnection implements LiveConnection {
         if (message.types) {
           member?.subscriber.receive({ ...message, type: "opened", isResumed, asked });
         }
-      } else if (message.type === "ended") this.#postpone(member, this.#retryMs);
+      } else if (message.type === "ended") this.#postpone(member, null);
       else if (message.type === "refused") {
         const { status, problem, retryAfter = 0 } = message;
-        const error = errorOfProblem(problem, { status, retryAfterMs: retryAfter * 1_000 || null });
-        member?.subscriber.receive({ type: "status", status: statusAfter(error), error });
-        this.#postpone(member, this.#delayAfter(error));
+        const facts = { status, retryAfterMs: retryAfter * 1_000 || null };
+        this.#postpone(member, errorOfProblem(problem, facts));
       } else member?.subscriber.receive(message);
     };
   }
 
-  #postpone(member: Member | undefined, delayMs: number): void {
-    if (member) this.#openAt(member.notBefore = this.#page.now() + delayMs);
+  #postpone(member: Member | undefined, error: ServiceError | null): void {
+    if (!member) return;
+    member.subscriber.receive({ type: "status", status: statusAfter(error), error });
+    this.#openAt(member.notBefore = this.#page.now() + this.#delayAfter(error));
   }
 
   /** Returns the delay before the next attempt, in milliseconds: exponential, with full jitter. */
@@ -211,7 +212,8 @@ export class DirectConnection implements LiveConnection {
 
   #report(status: LiveStatus, error: ServiceError | null): void {
     for (const { notBefore, subscriber } of this.#members.values()) {
-      if (notBefore < Infinity) subscriber.receive({ type: "status", status, error });
+      // A subscription that waits after its own refusal keeps its status and its error.
+      if (notBefore <= this.#page.now()) subscriber.receive({ type: "status", status, error });
     }
   }
 }

@@ -17,6 +17,7 @@ interface Answer {
   readonly signal: AbortSignal;
   begin(): void;
   write(text: string): void;
+  end(): void;
   refuse(status: number, headers?: Record<string, string>): void;
 }
 
@@ -59,6 +60,7 @@ function openPage() {
           signal: request.signal,
           begin: () => resolve(eventStream(readable)),
           write: (text) => void writer.write(new TextEncoder().encode(text)).catch(() => {}),
+          end: () => void writer.close(),
           refuse: (status, headers = {}) =>
             resolve(Response.json(refusal(status), { status, headers })),
         });
@@ -216,4 +218,28 @@ Deno.test("a list without listeners leaves no stream, no timer and no listener o
   end();
   await pass(0);
   assertEquals([stream.signal.aborted, timers.size, wakes.size], [true, 0, 0]);
+});
+
+Deno.test("a lone list that is rate limited showed that it connects, without its error", async () => {
+  const { answers, list, end, pass } = openPage();
+  await pass(0);
+  const [stream] = answers;
+  stream?.begin();
+  const refused = { type: "refused", key: "0", status: 429, problem: refusal(429), retryAfter: 60 };
+  stream?.write(`event: refused\ndata: ${JSON.stringify(refused)}\n\n`);
+  stream?.end();
+  await pass(59_000);
+  const { status, error } = list.get();
+  assertEquals([status, error?.status, answers.length], ["limited", 429, 1]);
+  await pass(2_000);
+  assertEquals(answers.length, 2);
+  answers[1]?.begin();
+  answers[1]?.write(rows("first"));
+  await pass(0);
+  assertEquals([list.get().status, list.get().error], ["live", null]);
+  const ended = { type: "ended", key: "0" };
+  answers[1]?.write(`event: ended\ndata: ${JSON.stringify(ended)}\n\n`);
+  await pass(0);
+  assertEquals(list.get().status, "stale", "a subscription that has ended");
+  end();
 });
