@@ -244,7 +244,7 @@ export interface FiltersOnRows {
 
 /**
  * Compiles the statement that evaluates filters on rows of a table. For each key whose row exists,
- * it returns the columns and a boolean for each filter. Related rows are from the same snapshot.
+ * the statement returns the columns, and a boolean for each filter. All rows are of one snapshot.
  */
 export function compileFiltersOnRows(
   { table, columns, keys, filters }: FiltersOnRows,
@@ -301,7 +301,7 @@ export function rowsWithFunctions(table: TableInfo, used: readonly ColumnInfo[])
   const computed = table.functionColumns.flatMap((column) => {
     const { rowFunction, dbName } = column;
     if (rowFunction === undefined || !used.includes(column)) return [];
-    // Without `.*`, the argument could mean a column of the table.
+    // Without `.*`, the function's argument could be a column called `_row` instead of the row.
     return sql`${tableName(rowFunction)}(${row}.*) AS ${identifier(dbName)}`;
   });
   if (computed.length === 0) return rows;

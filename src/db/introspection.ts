@@ -108,7 +108,7 @@ export interface ColumnDraft extends Omit<ColumnInfo, "primaryKey" | "references
   readonly defaultSql: string | null;
 }
 
-/** A foreign key as introspection reads it. SQLite can omit the referenced columns. */
+/** A foreign key as introspection reads it. On SQLite, the referenced columns can be missing. */
 export interface ForeignKeyDraft
   extends
     Pick<ForeignKey, "columns" | "schema" | "table">,

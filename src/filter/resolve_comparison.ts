@@ -128,7 +128,7 @@ function parseLiteral(literal: Literal, operator: Operator, field: ComparedField
   }
 }
 
-/** Parses a value of `column`. Errors name `field`: a list column if `column` is its element. */
+/** Parses a value of `column`. Errors name `field`, the list column if `column` is an element. */
 function typed(
   literal: Literal,
   { column, path, safeNumbers }: ComparedField,

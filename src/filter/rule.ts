@@ -178,7 +178,7 @@ function parseTemplate(
   return syntax;
 }
 
-/** Returns the index of the template's value that a parsed literal represents, or null. */
+/** Returns the index of the template's value that a literal represents, or null if it has none. */
 function templateValueIndex(literal: Literal): number | null {
   return isValue(literal) ? Number(literal.text.slice(1, -1)) : null;
 }

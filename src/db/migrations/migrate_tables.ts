@@ -145,7 +145,7 @@ interface PlannedMigration {
   readonly differences: readonly Difference[];
 }
 
-/** Plans a migration, and changes nothing. On Postgres, it must run in a transaction. */
+/** Plans a migration, and changes nothing. On Postgres, call it inside a transaction. */
 async function planMigration(
   connection: Connection,
   dialect: Dialect,

@@ -120,7 +120,7 @@ export class RoleRights {
     return [...this.#tables.keys()].some((driver) => engineOf(driver).roles !== null);
   }
 
-  /** Reads all limits. Rejects if a database does not respond, and keeps the known limits. */
+  /** Reads all limits. If a database does not respond, rejects and keeps the known limits. */
   read(): Promise<void> {
     this.#reading ??= this.#readAll().finally(() => this.#reading = null);
     return this.#reading;

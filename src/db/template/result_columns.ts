@@ -29,7 +29,7 @@ export type ResultItem =
     /** True for the value of an expression, false for the stored value of the column. */
     readonly computed: boolean;
   }
-  /** `*` or `notes.*`. `named` returns the tables' columns with this database name. */
+  /** `*` or `notes.*`. `named` returns the columns of its tables that have this database name. */
   | { readonly kind: "star"; named(dbName: string): readonly (ColumnInfo | null)[] };
 
 /** Parses the items of RETURNING or SELECT. Throws if names or values could differ by engine. */

@@ -24,7 +24,7 @@ export type ViewedColumn =
   | { readonly kind: "all" }
   | { readonly kind: "expression" };
 
-/** Parses a view's definition from either engine. Returns null unless it is certainly simple. */
+/** Parses a view's definition in SQL of any engine. Returns null unless it is certainly simple. */
 export function parseSimpleView(definition: string): SimpleView | null {
   const tokens = ddlTokens(definition).filter((token) => !blankToken.test(token));
   const begin = selectOf(tokens);

@@ -30,7 +30,7 @@ export function fitsDocumentPaths({ takes }: Operator): boolean {
   return !["texts", "item", "items", "query"].includes(takes);
 }
 
-/** Returns why operands do not fit an operator, as a message without its subject, or null. */
+/** Returns why operands do not fit, as a message without its subject, or null if they fit. */
 export function pathOperandFault(
   operator: Operator,
   operands: readonly JsonOperand[],

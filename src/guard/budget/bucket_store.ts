@@ -6,7 +6,7 @@ import { StoreError } from "../../kv/store_error.ts";
 
 /** An object with tokens that this process has taken from the store in advance (leased). */
 export interface LeaseHolder {
-  /** Puts leased tokens back unless some were spent lately. Returns true if it keeps tokens. */
+  /** Puts leased tokens back unless some were spent lately. Returns true if tokens stay leased. */
   returnIdle(): boolean;
   returnAll(): Promise<void>;
 }

@@ -285,8 +285,8 @@ function availableBucket(
   limit: BucketPolicy,
   now: number,
 ): Bucket {
-  // If no other process has changed the record, the state in this process is more exact. A missing
-  // record has expired, because the bucket was full.
+  // If no other process has changed the record, the state in this process is more exact than it. A
+  // missing record has expired, because the bucket was full.
   const isUnchanged = record !== null &&
     (stored === null || (stored.changes === record.changes && stored.tokens === record.tokens &&
       stored.at === record.at));

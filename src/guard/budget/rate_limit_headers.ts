@@ -32,7 +32,7 @@ const details = {
   "budget-exhausted": "The budget for this request is used up",
 } as const;
 
-/** Returns the 429 for a caller with fewer than `amount` tokens; Retry-After if waiting helps. */
+/** Returns the 429 for a caller with too few tokens. It has Retry-After only if waiting helps. */
 export function rateLimitProblem(
   slug: keyof typeof details,
   state: RateLimitState | null,

@@ -170,7 +170,7 @@ export class RateLimiter {
   }
 }
 
-/** Hashes a caller for a key in the store. JSON keeps lone surrogates, and UTF-8 does not. */
+/** Hashes a caller for a key in the store. In JSON, ids with different lone surrogates differ. */
 function shortHash(caller: string): string {
   return createHash("sha256").update(JSON.stringify(caller)).digest("base64url").slice(0, 22);
 }

@@ -38,7 +38,7 @@ export type RecordedWrite =
 /** The maximum number of changes that one INSERT records. Each change binds two values. */
 const maxPerStatement = 1_000;
 
-/** The maximum number of statements without a plan whose tables are cached. */
+/** How many statements without a plan can have an entry in the cache of their tables. */
 const maxKnownTexts = 500;
 
 /**

@@ -172,7 +172,7 @@ function unfitForSqliteType(type: string, column: string): string | null {
   if (!/INT|REAL|NUM/i.test(type)) return null;
   const isNoNumber = `typeof(${column}) IN ('text', 'blob') AND ` +
     `(${column} = '' OR ${column} GLOB '*[^-+.0-9eE]*')`;
-  // A CAST to an integer replaces larger numbers by the largest integer.
+  // A CAST to an integer replaces numbers of more than 64 bits by the largest or smallest integer.
   const isTooLarge = `abs(CAST(${column} AS REAL)) >= 9223372036854775808.0`;
   return affinityOfType(type) === "INTEGER" ? `${isNoNumber} OR ${isTooLarge}` : isNoNumber;
 }
@@ -204,7 +204,7 @@ async function readFileIntegrity(connection: Connection): Promise<FileIntegrity>
 }
 
 /**
- * Checks the foreign keys, views and triggers of rebuilt tables. SQLite does not check these.
+ * Checks the foreign keys, views and triggers of rebuilt tables, because SQLite does not.
  * Throws an Error that names the broken part, and the SQL file `file` that broke it.
  */
 async function requireFileIntegrity(

@@ -193,7 +193,7 @@ function declaredColumn(
   return collation === undefined || isCollated ? counted : `${counted} ${collation}`;
 }
 
-/** Returns the SQL of an undeclared column that stays. Drops NOT NULL if it has no default. */
+/** Returns the SQL of an undeclared column that stays, without NOT NULL if it has no default. */
 function keptColumn(old: ParsedDefinition | undefined, { default: given }: ColumnShape): string[] {
   if (old?.column === null || old === undefined) return [];
   const { column: { name, type }, constraints } = old;

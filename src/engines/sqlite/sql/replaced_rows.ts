@@ -99,9 +99,9 @@ function note(
 
 /**
  * Records a `touch` (a change of unknown rows) if a noted row is gone while the write that noted it
- * still runs. In this case a trigger, which runs during the replacement, makes the current write.
- * This write can reuse the key of a replaced row, or its own row can be replaced without a note. So
- * the order of the changes is unknown.
+ * still runs. The current write then comes from a trigger that runs during the replacement. It can
+ * reuse the key of a replaced row, or its own row can be replaced without a note. So the order of
+ * the changes is unknown.
  */
 function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonly string[] {
   if (!table.mayBeInterrupted) return [];

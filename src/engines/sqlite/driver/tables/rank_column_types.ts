@@ -67,7 +67,7 @@ function declaredKind(declared: string, name: string): ColumnKind | null {
   const found = kindEntries(declaredKinds).find(([_kind, own]) => own?.[0].test(name) === true);
   if (found === undefined) return null;
   const [kind, own] = found;
-  // A name can contradict the affinity: SQLite looks for INT before TEXT, and has no type STRING.
+  // A kind needs a fitting affinity: for SQLite, STRING is NUMERIC, and TEXT_OR_INT is INTEGER.
   return own?.[1]?.includes(affinityOfType(declared)) === false ? null : kind;
 }
 
@@ -133,5 +133,5 @@ function candidates(sample: readonly SqlValue[]): readonly TimestampFormat[] {
   return [isMillis ? "epoch-milliseconds" : "epoch-seconds"];
 }
 
-/** A narrow format precedes the wide formats that fit the same values. */
+/** Narrow formats precede the wide formats that fit their values, because the first fit is used. */
 const fractions = [".ffffff", ".fff", "[.fff]", "[.ffffff]"] as const;
