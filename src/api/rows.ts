@@ -70,17 +70,15 @@ type PartOf<Value> = unknown extends Value ? unknown
 
 /** @internal The members of a row that these items of `include` add. */
 type IncludedRows<R extends ApiResource, Item> = {
-  [Name in RelationName<WithoutMetrics<Item>> & RelationOf<R>]: RelatedRows<
+  [Name in RelationName<ItemsOf<Item>> & RelationOf<R>]: RelatedRows<
     R["relations"][Name],
-    RelatedRow<TargetOf<R, Name>, ItemsOf<WithoutMetrics<Item>, Name>>
+    RelatedRow<TargetOf<R, Name>, ItemsOf<Item, Name>>
   >;
 };
 
-type WithoutMetrics<Item> = Item extends unknown ? [MetricsIn<Item>] extends [never] ? Item : never
-  : never;
-
-/** The items of `include` that load this relation. */
-type ItemsOf<Item, Name> = Item extends unknown ? RelationName<Item> extends Name ? Item : never
+/** The items of `include` that load the rows of this relation, or of any relation. */
+type ItemsOf<Item, Name = unknown> = Item extends unknown
+  ? [MetricsIn<Item>, RelationName<Item>] extends [never, Name] ? Item : never
   : never;
 
 /** The value of a relation that `include` loads: a row, a list of rows, or null. */
