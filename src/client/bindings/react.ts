@@ -1,6 +1,9 @@
 // @ts-types="@types/react"
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
-import { handle } from "../../api/handle.ts";
+import type { AggregateOptions, GroupOf, NumericOf } from "../../api/aggregates.ts";
+import type { FilterInput, Offers } from "../../api/checked_text.ts";
+import { handle, type HasHandle } from "../../api/handle.ts";
+import type { RequestOptions } from "../../api/read_options.ts";
 import type { ResourceClient } from "../../api/resource_client.ts";
 import type { ApiResource, FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
 import { reportMisuse } from "../environment.ts";
@@ -62,17 +65,28 @@ export function useLiveList<
 }
 
 /** Returns the value of a live aggregate in a component, as {@link useLiveList} does for a list. */
-export function useLiveAggregate<R extends ApiResource>(
-  resource: ResourceClient<R>,
-  query: Parameters<typeof liveAggregate>[1] & ReactHookOptions,
-): LiveAggregateState {
-  return useQuery(liveAggregate, "aggregate", resource, query);
+export function useLiveAggregate<
+  R extends ApiResource,
+  Key extends FieldOf<R> = never,
+  Count extends boolean = never,
+  Sum extends NumericOf<R> = never,
+  Avg extends NumericOf<R> = never,
+  Min extends FieldOf<R> = never,
+  Max extends FieldOf<R> = never,
+>(
+  resource: Offers<R, "aggregate">,
+  query:
+    & Omit<AggregateOptions<R, Key, Count, Sum, Avg, Min, Max>, keyof RequestOptions>
+    & ReactHookOptions,
+): LiveAggregateState<GroupOf<R, Key, Count, Sum, Avg, Min, Max>> {
+  const create = liveAggregate<R, Key, Count, Sum, Avg, Min, Max, FilterInput>;
+  return useQuery(create, "aggregate", resource, query);
 }
 
-function useQuery<R extends ApiResource, Query, State extends LiveState>(
-  create: (resource: ResourceClient<R>, query: Query) => Store<State>,
+function useQuery<Resource extends HasHandle, Query, State extends LiveState>(
+  create: (resource: Resource, query: Query) => Store<State>,
   kind: "list" | "aggregate",
-  resource: ResourceClient<R>,
+  resource: Resource,
   { suspense, throwOnError, ...options }: Query & ReactHookOptions,
 ): State {
   // The cast is safe: only the options that the query does not contain are missing.
