@@ -27,9 +27,9 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "invalid character. details.expected describes the expected input.",
   "cursor-invalid":
     "The service did not create this cursor, or the cursor belongs to another resource or " +
-    "order. Another possible cause is that the key that encrypted the cursor is no longer in " +
-    "use, or that the last row of the previous page was changed or deleted. Start again with " +
-    "the first page.",
+    "order, or the secret that encrypted the cursor is no longer in use. In a list with long " +
+    "sort values or a list of a view, another possible cause is that earlier rows have changed. " +
+    "Start again with the first page.",
   "batch-limit-exceeded":
     "The batch contains more items than this resource allows, its filter matches too many " +
     "rows, or the body embeds too many rows. The service has written nothing. Send smaller " +
