@@ -68,7 +68,7 @@ export function decodeGroups(
 
 /**
  * Converts a decimal to the value that an exact metric has in JSON. Returns null if the decimal has
- * more digits than the metric allows. A sum of integers is an integer of any length.
+ * more fractional digits than the metric's scale. An integer can have any number of digits.
  */
 export function exactMetricValue(plain: string, { column, as }: ColumnMetric): unknown {
   const scaled = withScale(plain, as.scale);

@@ -220,7 +220,7 @@ function combine(
     if (isSeveral) break;
     only = filter;
   }
-  // Many resources have neither a scope nor soft delete, so often only one term remains.
+  // Often only one term remains, because many resources have neither a scope nor soft delete.
   if (!isSeveral) return only ?? (neutral === "all" ? allRows : noRows);
   const terms: Filter[] = [];
   for (const filter of filters) {

@@ -126,7 +126,7 @@ export function inFlightProblem(): Problem {
 /** Returns the claim of a request. The parts are hashed as JSON, which separates them clearly. */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): RequestClaim {
   const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
-  // If the readable fields change, the hash changes: the stored response must not be replayed.
+  // If the readable fields have changed, the hash differs, so the stored response is not replayed.
   const seen = fields === "" ? [] : [fields];
   const head = JSON.stringify([method, path, query, ifMatch, ...seen]);
   return {

@@ -50,8 +50,8 @@ export interface ChangeLog {
   /** Returns the changes after a position, or the next part of a step. Null if they were purged. */
   next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null>;
   /**
-   * Runs a SELECT, and returns the rows and the log position at which it has read them. If there
-   * are no rows, the position can be slightly older. Rejects if the read exceeds `limits`.
+   * Runs a SELECT, and returns the rows and the log position at which the rows were read. Without
+   * rows, the position can be slightly older. Rejects if the read exceeds `limits`.
    */
   readAt(
     statement: Statement,

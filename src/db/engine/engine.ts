@@ -30,7 +30,7 @@ export interface RoleLimits {
   readonly role: string;
   /** True if policies restrict which rows the role sees. */
   readonly hidesRows: boolean;
-  /** True if the statistics of the database count only rows that the role sees. */
+  /** True if clients may get estimated counts: the role sees all rows, and no table is remote. */
   readonly mayEstimate: boolean;
   readonly unreadable: readonly ColumnInfo[];
 }
@@ -151,7 +151,7 @@ export interface ChangeHints {
 
 export interface PollingListener {
   readonly notify: () => void;
-  /** Records other programs' writes to tables without triggers. Null without such tables. */
+  /** Records other programs' writes to tables without triggers. Null if none can be found. */
   readonly findUntracked: (() => Promise<void>) | null;
 }
 
@@ -209,7 +209,7 @@ export interface OpenSourceOptions {
 export interface ChangeSource {
   /** The tables of which only writes of this service are recorded. */
   readonly untracked: readonly TableInfo[];
-  /** Returns a function that records what other programs write to `untracked` tables, or null. */
+  /** Returns {@link PollingListener.findUntracked}. Postgres has no such function. */
   findUntracked(): Promise<(() => Promise<void>) | null>;
   open(options: OpenSourceOptions): Promise<ChangeLog>;
   /** Returns the driver for writes. The driver records its own writes if no trigger does. */

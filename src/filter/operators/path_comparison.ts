@@ -210,7 +210,7 @@ function fromCode(
   }
 }
 
-/** Parses a string like a filter's literal: a user id is often a string, even for a numeric key. */
+/** Converts a value from code. Parses a string, because the id of a user can be `"7"` for a 7. */
 function ofColumn(value: unknown, column: ColumnInfo): unknown {
   const kind = kindOfColumn(column);
   if (kindProperties[column.kind].arithmetic !== "double") {

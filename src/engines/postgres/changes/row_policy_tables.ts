@@ -20,7 +20,7 @@ export class RowPolicyTables {
     this.#onChange = onChange;
   }
 
-  /** Updates the set from the cell of {@link column}. Call it before you use the other columns. */
+  /** Updates the set from the cell of {@link column}. Call it before you use the row's changes. */
   note(places: string): void {
     if (places === this.#known) return;
     this.#known = places;

@@ -117,7 +117,7 @@ function systemUser(environment: Lookup): string {
   try {
     return userInfo().username;
   } catch {
-    // If the system's list of users lacks the process's user, only a variable can name it.
+    // The system's list of users lacks the process's user, so only a variable can contain its name.
     return environment("USER") ?? refuse("it names no user, as in postgres://USER@HOST/DATABASE");
   }
 }
