@@ -52,7 +52,7 @@ interface List {
   readonly step: RelationStep;
   readonly keys: Fragment;
   readonly names: ListNames;
-  /** True if no index finds the rows of a key. Then each row is looked up in the list of keys. */
+  /** True if each row is looked up in the list of keys, because no index finds a key's rows. */
   readonly scans: boolean;
 }
 

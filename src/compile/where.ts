@@ -112,7 +112,7 @@ function compileRelated(related: Related, context: Context, depth: number): Frag
       : inner;
     const source = rowsWithFunctions(table, step === last ? comparedColumns(filter) : []);
     const rows = sql`${source} AS ${here} WHERE`;
-    // If SQLite turns the subquery into a join, the check then still runs for each of these rows.
+    // The check names this column, so that SQLite evaluates the check while it reads these rows.
     const column = columnOf(pairs[0].other, here);
     return isOnce && step === 0
       ? sql`${rowOf(keys)} IN (SELECT ${join(found, ", ")} FROM ${rows} ${

@@ -57,7 +57,7 @@ const soonMs = 10;
 
 interface Polling {
   start(): void;
-  /** Makes polls more frequent after activity. Does not change when the scheduled poll runs. */
+  /** Makes polls more frequent after activity, except the next poll, which is scheduled already. */
   speedUp(): void;
   pollSoon(): void;
   stop(): void;

@@ -4,7 +4,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import type { Position } from "./log_position.ts";
 
-/** A committed change in the change log, by any program: of one row, or of unknown rows. */
+/** A committed change in the change log, by any program: of one row, or of a whole table. */
 export interface Change {
   readonly seq: number;
   /** The transaction of the change. Null on SQLite, where positions in the log are numbers. */

@@ -23,10 +23,10 @@ export interface FilterEvaluation {
 }
 
 /**
- * Lets the database evaluate filters on row images, like those of a list. The result at `[i][f]`
- * is for `images[i]` and `filters[f]`. Related rows are read in their current state. One statement
- * evaluates all filters on all images. Several statements are necessary for very many rows or
- * values, and if some rows contain invalid values.
+ * Lets the database evaluate filters on row images. The result at `[i][f]` is for `images[i]` and
+ * `filters[f]`. Related rows are read in their current state. Usually one statement evaluates all
+ * filters on all images. Several statements are necessary for very many rows or values, and if some
+ * rows contain invalid values.
  */
 export async function evaluateFilters(
   connection: Connection,

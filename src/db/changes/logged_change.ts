@@ -36,7 +36,7 @@ function imageDecoder(
   };
 }
 
-/** Creates a function that returns false for an image without a column, such as a newer column. */
+/** Creates a function that returns false for an image from before a recorded column was added. */
 function createCompletenessTest(
   { images }: ChangesEngine,
   exclude: ReadonlySet<ColumnInfo>,

@@ -40,7 +40,7 @@ export interface PolicyBypass {
   readonly role: string;
   /** The name of the protected table. */
   readonly of: string;
-  /** Why the role bypasses them, as a clause. Null if the protected table is the served table. */
+  /** Why the role bypasses the policies, as a clause. Null if the served table has the policies. */
   readonly why: string | null;
 }
 
@@ -209,7 +209,7 @@ export interface OpenSourceOptions {
 export interface ChangeSource {
   /** The tables of which only writes of this service are recorded. */
   readonly untracked: readonly TableInfo[];
-  /** Returns {@link PollingListener.findUntracked}. Postgres has no such function. */
+  /** Returns {@link PollingListener.findUntracked}, which is always null on Postgres. */
   findUntracked(): Promise<(() => Promise<void>) | null>;
   open(options: OpenSourceOptions): Promise<ChangeLog>;
   /** Returns the driver for writes. The driver records its own writes if no trigger does. */

@@ -19,7 +19,7 @@ export interface PlanningFacts {
   isWider(from: string, to: string): boolean;
   /** Returns a condition for values that the type cannot store, or null if it can store all. */
   unfit(type: string, column: string): string | null;
-  /** True if a CAST can fail. False if it converts every value, some of them to a wrong one. */
+  /** True if a CAST of an unfit value fails. False if it returns another value instead. */
   readonly castsCanFail: boolean;
   /** Returns the SQL that converts the values of a column from one type to another. */
   conversion(column: string, from: string, to: string): string;

@@ -91,7 +91,7 @@ export function tableOfCall(
   const passed = args.filter((one) => values.has(one)).map((one) => {
     const { column, type, isVariadic } = one;
     const value = sql`CAST(${dialect.encode(values.get(one), column)} AS ${tableName(type)})`;
-    // The names are left out for a variadic function: by names, Postgres finds it only with all.
+    // Named arguments of a variadic function must be complete, so such a call uses no names.
     if (isVariadic) return sql`VARIADIC ${value}`;
     if (column.dbName === "" || areInOrder) return value;
     return sql`${identifier(column.dbName)} => ${value}`;

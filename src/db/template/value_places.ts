@@ -90,7 +90,7 @@ export function valuePlaces(
 /** The keywords after which only a name can follow, not a value. */
 const beforeNames = ["FROM", "INTO", "UPDATE", "JOIN", "SET", "TABLE"];
 
-/** Returns the known columns that a statement names. In a UNION, `*` counts as all their names. */
+/** Returns the known columns that a statement names. With a UNION, adds those of its tables. */
 function namedColumns(
   { tokens, parts }: FlatTemplate,
   columns: ColumnsInSql,

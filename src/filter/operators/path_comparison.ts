@@ -210,7 +210,7 @@ function fromCode(
   }
 }
 
-/** Converts a value from code. Parses a string, because the id of a user can be `"7"` for a 7. */
+/** Converts a value from code. Parses a string: a user id is often a string for a numeric key. */
 function ofColumn(value: unknown, column: ColumnInfo): unknown {
   const kind = kindOfColumn(column);
   if (kindProperties[column.kind].arithmetic !== "double") {

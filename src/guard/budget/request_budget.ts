@@ -170,7 +170,7 @@ export class RateLimiter {
   }
 }
 
-/** Hashes a caller for a key in the store. In JSON, ids with different lone surrogates differ. */
+/** Hashes a caller for a key in the store. Unlike UTF-8, JSON keeps lone surrogates distinct. */
 function shortHash(caller: string): string {
   return createHash("sha256").update(JSON.stringify(caller)).digest("base64url").slice(0, 22);
 }

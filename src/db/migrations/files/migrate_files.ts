@@ -140,7 +140,7 @@ async function applyApart(
         "rest",
     );
   }
-  // Runs earlier statements that change settings again: they changed only another connection.
+  // Earlier statements changed settings only on another connection, so they run again here.
   for (const text of statements.slice(0, done ?? 0)) {
     if (changesSettings.test(text)) await runOfFile(name, text, connection);
   }

@@ -113,7 +113,7 @@ export async function reasonWithCollations(
   return named.length === 0 ? reason : `it cannot be read: ${named.join(", ")}`;
 }
 
-/** Returns the missing function or collation of a statement. Other errors are ignored or thrown. */
+/** Returns a statement's missing function or collation. With `ignoresOthers`, it never rejects. */
 async function missingIn(
   connection: Connection,
   statement: Fragment,
