@@ -239,7 +239,7 @@ export function toStoredResponse(
   const bytes = sizeOf(answer);
   if (bytes > maxAnswerBytes) return { answer: withoutBody(answer), keepMs: ttlMs };
   if (shares.take(share, bytes + recordBytes)) return { answer, keepMs: ttlMs };
-  // A client has time to connect again, but responses do not stay long enough to fill the store.
+  // This is enough time for a repeated request, but too little for responses to fill the store.
   const keepMs = Math.min(ttlMs, shortMs);
   return { answer: bytes > maxShortBytes ? withoutBody(answer) : answer, keepMs };
 }
