@@ -35,7 +35,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { claimWorker, type WorkerLock } from "../runtime/worker_lock.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
-import { openAppOutbox } from "../search/outbox/app_outbox.ts";
+import { AppOutbox } from "../search/outbox/app_outbox.ts";
 import type { SearchOutbox } from "../search/outbox/search_outbox.ts";
 import { type ReindexOptions, SearchIndexes } from "../search/search_indexes.ts";
 import { authRoutersOf } from "../service/authentication.ts";
@@ -201,10 +201,10 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const authenticators = await openAuthenticators(config, { resolved, guard, store, runtime });
   const credentials = createCredentials(authenticators, parseUser);
   const { recheckMs, subscribe: limits, reads: { queryTimeoutMs } } = resolved;
-  const hubs = new LiveHubs({
-    ...{ credentials, recheckMs, recordings, limits, queryTimeoutMs, runtime },
-  });
-  const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
+  const streaming = { recheckMs, limits, queryTimeoutMs };
+  const hubs = new LiveHubs({ credentials, recordings, ...streaming, runtime });
+  const queue = store.configured && new AppOutbox(store.configured, resolved.searchOutbox, runtime);
+  const searchIndexes = new SearchIndexes(resolved.search, queue, runtime);
   const known = emptyTableFacts();
   const roleRights = new RoleRights(tablesOf(config), runtime);
   const shared = { resolved, guard, hubs, searchIndexes, recordings, roleRights, acting, runtime };

@@ -78,11 +78,12 @@ export class InlineIndexer implements Indexer {
     // An index that does not exist yet is written later, because filling it may read the old rows.
     return local === null || !isPrepared
       ? this.#afterwards(keys, 2)
-      : this.#within({ keys, rows }, local, connection);
+      : this.#within(keys, rows, local, connection);
   }
 
   async #within(
-    { keys, rows }: WrittenRows,
+    keys: readonly Key[],
+    rows: readonly Row[] | null,
     local: LocalIndex,
     connection: Connection,
   ): Promise<PendingIndexing> {
@@ -114,12 +115,6 @@ export class InlineIndexer implements Indexer {
       else await this.#report(error, keys);
     }
   }
-}
-
-interface WrittenRows {
-  readonly keys: readonly Key[];
-  /** The rows, or null if they must be read. */
-  readonly rows: readonly Row[] | null;
 }
 
 const nothingLeft: PendingIndexing = Object.freeze({ committed() {}, failed() {} });

@@ -37,22 +37,10 @@ import {
   reverseGrant,
 } from "./ledger_operations.ts";
 
-interface Posted<Result> {
-  readonly result: Result;
-  readonly records: readonly KeyValueMutation[];
-}
-
-type Post<Result> = (
-  posting: Entries,
-  relatedValues: readonly unknown[],
-  now: number,
-) => Posted<Result>;
-
 export class KvLedger implements CreditsLedger {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;
   readonly #hot: HotKeys;
-  readonly #grants: GrantKeys;
   readonly #closeStore: () => Promise<void>;
 
   /** `close` calls `closeStore`, which by default does nothing: the caller closes the store. */
@@ -65,7 +53,6 @@ export class KvLedger implements CreditsLedger {
     this.#closeStore = closeStore;
     this.#runtime = runtime;
     this.#hot = new HotKeys(store, { ...runtime, maxChanges });
-    this.#grants = new GrantKeys(store);
   }
 
   async grant(account: string, amount: number, options: LedgerNote = {}): Promise<LedgerResult> {
@@ -73,7 +60,7 @@ export class KvLedger implements CreditsLedger {
     const name = parseAccount(account);
     if (options.key !== undefined) {
       const key = parseLedgerKey(options.key);
-      await this.#grants.bind(key, { account: name, amount: given.amount });
+      await bindGrantKey(this.#store, key, { account: name, amount: given.amount });
     }
     return await this.#transfer(name, given, options.key);
   }
@@ -186,7 +173,7 @@ export class KvLedger implements CreditsLedger {
   }
 
   async findGrant(grantKey: string): Promise<FoundGrant | null> {
-    return await this.#grants.find(parseLedgerKey(grantKey, "grantKey"));
+    return await readGrant(this.#store, parseLedgerKey(grantKey, "grantKey"));
   }
 
   async audit(account?: string): Promise<readonly AccountAudit[]> {
@@ -241,7 +228,10 @@ export class KvLedger implements CreditsLedger {
   #post<Result>(
     account: string,
     reads: readonly KeyValueKey[],
-    post: Post<Result>,
+    post: (posting: Entries, relatedValues: readonly unknown[], now: number) => {
+      readonly result: Result;
+      readonly records: readonly KeyValueMutation[];
+    },
   ): Promise<Result> {
     return this.#hot.update(ledgerKeys.state(account), (value, relatedValues) => {
       const now = this.#runtime.clock.now();
@@ -285,40 +275,30 @@ function transferOf(
   return { kind, amount: parseAmount(amount), reason: parseReason(reason) };
 }
 
-/** The idempotency keys of grants. A key belongs to only one account of the ledger. */
-class GrantKeys {
-  readonly #store: Pick<KeyValue, "get" | "commit">;
+async function readGrant(store: KeyValue, key: string): Promise<FoundGrant | null> {
+  const { value } = await store.get(ledgerKeys.grant(key));
+  // The cast is safe, because no other code writes this key.
+  return value === undefined ? null : value as FoundGrant;
+}
 
-  constructor(store: Pick<KeyValue, "get" | "commit">) {
-    this.#store = store;
-  }
-
-  async find(key: string): Promise<FoundGrant | null> {
-    const { value } = await this.#store.get(ledgerKeys.grant(key));
-    // The cast is safe, because no other code writes this key.
-    return value === undefined ? null : value as FoundGrant;
-  }
-
-  /**
-   * Binds a key to a grant, so that only one account gets the credits if events report one payment
-   * for two accounts. Throws a 422 if the key belongs to another grant.
-   */
-  async bind(key: string, grant: FoundGrant): Promise<void> {
-    const found = await this.find(key) ?? await this.#bindNow(key, grant);
-    if (found.account === grant.account && found.amount === grant.amount) return;
-    throw new Problem(
-      "idempotency-key-reused",
-      "This key of the ledger was used for a grant to another account, or of another amount",
-    );
-  }
-
-  async #bindNow(key: string, grant: FoundGrant): Promise<FoundGrant> {
+/**
+ * Binds a key to a grant, so that only one account gets the credits if events report one payment
+ * for two accounts. Throws a 422 if the key belongs to another grant.
+ */
+async function bindGrantKey(store: KeyValue, key: string, grant: FoundGrant): Promise<void> {
+  let found = await readGrant(store, key);
+  if (found === null) {
     const at = ledgerKeys.grant(key);
-    const { ok } = await this.#store.commit({
+    const { ok } = await store.commit({
       checks: [{ key: at, versionstamp: null }],
       mutations: [{ kind: "set", key: at, value: grant }],
       claim: at,
     });
-    return ok ? grant : await this.find(key) ?? grant;
+    found = ok ? grant : await readGrant(store, key) ?? grant;
   }
+  if (found.account === grant.account && found.amount === grant.amount) return;
+  throw new Problem(
+    "idempotency-key-reused",
+    "This key of the ledger was used for a grant to another account, or of another amount",
+  );
 }

@@ -46,61 +46,45 @@ export interface BillingRoutesOptions {
 export function createBillingRoutes(options: BillingRoutesOptions): Hono {
   const { provider, operations, credits, webhook, resolvers, clock } = options;
   const routes = new Hono();
+  const add = (
+    method: "GET" | "POST",
+    name: keyof typeof billingDescriptions,
+    handler: (context: Context) => Promise<Response>,
+  ) => routes.on(method, `/${name}`, withRouteDescription(billingDescriptions[name], handler));
 
-  routes.post(
-    "/checkout",
-    withRouteDescription(
-      billingDescriptions.checkout,
-      (context: Context) => beginCheckout(context, options),
-    ),
-  );
+  add("POST", "checkout", (context) => beginCheckout(context, options));
 
-  routes.get(
-    "/subscription",
-    withRouteDescription(billingDescriptions.subscription, async (context: Context) => {
-      const user = await limitedUser(context, options);
-      const customerId = await resolvers.customerId(user, context.req.raw);
-      const subscriptions = customerId === undefined
-        ? []
-        : await operations.listSubscriptions(customerId);
-      return answer(context, { subscriptions });
-    }),
-  );
+  add("GET", "subscription", async (context) => {
+    const user = await limitedUser(context, options);
+    const customerId = await resolvers.customerId(user, context.req.raw);
+    const subscriptions = customerId === undefined
+      ? []
+      : await operations.listSubscriptions(customerId);
+    return answer(context, { subscriptions });
+  });
 
-  routes.post(
-    "/portal",
-    withRouteDescription(billingDescriptions.portal, async (context: Context) => {
-      const createPortal = portalOf(provider);
-      const user = await limitedUser(context, options);
-      const customerId = await resolvers.customerId(user, context.req.raw);
-      if (customerId === undefined) {
-        throw new Problem(
-          "not-found",
-          "Cannot open the portal: this user has paid for nothing yet",
-        );
-      }
-      const [returnUrl] = options.returnOrigins ?? [];
-      return answer(context, await createPortal(customerId, returnUrl));
-    }),
-  );
+  add("POST", "portal", async (context) => {
+    const createPortal = portalOf(provider);
+    const user = await limitedUser(context, options);
+    const customerId = await resolvers.customerId(user, context.req.raw);
+    if (customerId === undefined) {
+      throw new Problem("not-found", "Cannot open the portal: this user has paid for nothing yet");
+    }
+    const [returnUrl] = options.returnOrigins ?? [];
+    return answer(context, await createPortal(customerId, returnUrl));
+  });
 
-  routes.get(
-    "/credits",
-    withRouteDescription(billingDescriptions.credits, async (context: Context) => {
-      const user = requireUser(context);
-      const account = await accountOf(user, context.req.raw, resolvers);
-      return answer(context, { balance: await credits.balance(account) });
-    }),
-  );
+  add("GET", "credits", async (context) => {
+    const user = requireUser(context);
+    const account = await accountOf(user, context.req.raw, resolvers);
+    return answer(context, { balance: await credits.balance(account) });
+  });
 
-  routes.post(
-    "/webhook",
-    withRouteDescription(billingDescriptions.webhook, async (context: Context) => {
-      const body = await readRequestBytes(context, clock);
-      const { headers } = context.req.raw;
-      return answer(context, await webhook.accept({ body, headers, now: clock.now() }));
-    }),
-  );
+  add("POST", "webhook", async (context) => {
+    const body = await readRequestBytes(context, clock);
+    const { headers } = context.req.raw;
+    return answer(context, await webhook.accept({ body, headers, now: clock.now() }));
+  });
 
   return routes;
 }

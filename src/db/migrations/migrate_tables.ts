@@ -17,7 +17,7 @@ import {
   type PairedTable,
   pairTables,
 } from "./compare/compare_tables.ts";
-import type { ColumnShape, ExistingShapes, TableName, TableShape } from "./compare/table_shape.ts";
+import type { ColumnShape, TableName, TableShape } from "./compare/table_shape.ts";
 import { dropSteps, referrers, tablesToDrop, unknownNames } from "./plan/tables_to_drop.ts";
 import { addRowObstacles } from "./plan/row_guards.ts";
 import { missingIndexNames, type PlanContext, TableMigration } from "./plan/table_migration.ts";
@@ -138,20 +138,13 @@ async function requireDone(run: MigrationRun, connection: Connection): Promise<v
   throw new Error(`Cannot migrate: after all statements it would still differ:\n${listed}`);
 }
 
-interface PlannedMigration {
-  readonly plan: MigrationPlan;
-  /** The declared tables that exist. */
-  readonly pairs: readonly PairedTable[];
-  readonly differences: readonly Difference[];
-}
-
 /** Plans a migration, and changes nothing. On Postgres, call it inside a transaction. */
 async function planMigration(
   connection: Connection,
   dialect: Dialect,
   tables: readonly TableInfo[],
   rights: MigrationRights,
-): Promise<PlannedMigration> {
+) {
   const engine = engineOf({ dialect });
   requireCreatable(tables, engine.catalog);
   const { comparison, planning } = await engine.migrations();
@@ -186,6 +179,7 @@ async function planMigration(
       lock: planning.lockOf(step.sql),
     })),
   };
+  // `pairs` are the declared tables that exist.
   return { plan, pairs, differences };
 }
 
@@ -256,12 +250,6 @@ function isSameKind(
   return left.generated === null && right.generated === null && mayBeRename(left.type, right.type);
 }
 
-interface TableComparison {
-  readonly declared: readonly DeclaredTable[];
-  readonly existing: ExistingShapes;
-  readonly differences: readonly Difference[];
-}
-
 /**
  * Compares declared tables with a database in a transaction, and changes nothing. `dropped` are
  * tables that the migration drops. Postgres may require the right to create temporary tables.
@@ -271,7 +259,7 @@ export async function findDifferences(
   dialect: Dialect,
   tables: readonly TableInfo[],
   dropped: readonly TableName[] = [],
-): Promise<TableComparison> {
+) {
   const { comparison } = await engineOf({ dialect }).migrations();
   const declared = declaredTables(tables, dialect, comparison);
   const existing = await comparison.shapes(connection, tables.flatMap(tableNames));

@@ -1,7 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import { requireOwnPage } from "../sessions/origin_check.ts";
 import { type RequestSessionToken, sessionTokenOfRequest } from "../sessions/sessions.ts";
-import type { Account } from "./account.ts";
 import type { AccountReply, AccountRequest } from "./account_request.ts";
 import type { AccountService } from "./account_service.ts";
 import { beginSession } from "./log_in.ts";
@@ -77,10 +76,7 @@ export async function changePassword(
   return await beginSession(call, changed, carried.isCookie ? "cookie" : "bearer", service);
 }
 
-async function requireSession(
-  call: AccountRequest,
-  service: AccountService,
-): Promise<{ readonly account: Account; readonly carried: RequestSessionToken }> {
+async function requireSession(call: AccountRequest, service: AccountService) {
   const carried = writingToken(call, service);
   const found = carried === null ? null : await service.sessions.identify(carried.token);
   const account = found === null ? null : await service.accounts.findById(found.user.id);

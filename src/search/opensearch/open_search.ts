@@ -1,5 +1,5 @@
 import type { SearchAdapter } from "../search_adapter.ts";
-import { isOpenSearchServer } from "./open_search_answers.ts";
+import { member } from "./open_search_answers.ts";
 import { createOpenSearchClient } from "./open_search_client.ts";
 import { OpenSearchIndex } from "./open_search_index.ts";
 import { openSearchOptionRules, type OpenSearchOptions } from "./open_search_options.ts";
@@ -29,7 +29,8 @@ export function openSearch(options: OpenSearchOptions): SearchAdapter {
       new OpenSearchIndex(index, { prefix: indexPrefix, client, random, observe }),
     async check() {
       const { body } = await client.request({ method: "GET", path: "/" });
-      if (!isOpenSearchServer(body)) throw new Error("What answers is no OpenSearch");
+      if (typeof member(member(body, "version"), "number") === "string") return;
+      throw new Error("What answers is no OpenSearch");
     },
     close: () => client.close(),
   };

@@ -79,10 +79,6 @@ export function requireAcknowledged(body: unknown): void {
   if (member(body, "acknowledged") !== true) throw strange;
 }
 
-export function isOpenSearchServer(body: unknown): boolean {
-  return typeof member(member(body, "version"), "number") === "string";
-}
-
 /**
  * Returns the results of a bulk request to `index`. A document counts as written only if the
  * response confirms it individually. It is no failure if the index has a newer version of the

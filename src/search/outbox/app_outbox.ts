@@ -8,19 +8,6 @@ import { KvSearchOutbox, type SearchOutbox } from "./search_outbox.ts";
 import type { ResolvedSearchOutboxOptions } from "./search_outbox_options.ts";
 import { bytesToHex } from "../../protocol/byte_text.ts";
 
-export interface OutboxContext {
-  /** The configured key-value store. A store in memory would lose entries when the process ends. */
-  readonly store: { readonly configured: KeyValue | null };
-  readonly resolved: { readonly searchOutbox: ResolvedSearchOutboxOptions };
-  readonly runtime: Runtime;
-}
-
-/** Opens the search outbox of an app; returns null without a configured key-value store. */
-export function openAppOutbox({ store, resolved, runtime }: OutboxContext): AppOutbox | null {
-  const { configured } = store;
-  return configured === null ? null : new AppOutbox(configured, resolved.searchOutbox, runtime);
-}
-
 /** The search outbox of an app, the indexes that use it, and the timer that empties it. */
 export class AppOutbox {
   readonly #indexes = new Map<string, OutboxIndex>();
@@ -29,6 +16,7 @@ export class AppOutbox {
   readonly #outbox: KvSearchOutbox;
   #timer: OutboxTimer | null = null;
 
+  /** Takes the configured store: one in memory would lose entries when the process ends. */
   constructor(store: KeyValue, options: ResolvedSearchOutboxOptions, runtime: Runtime) {
     this.#options = options;
     this.#parts = { records: new OutboxStore(store, runtime), indexes: this.#indexes, runtime };

@@ -8,6 +8,7 @@ import {
   finishEntry,
   leaseEntry,
   type OutboxEntry,
+  type OutboxFailure,
   postponeEntry,
   releaseEntry,
   type RetrySchedule,
@@ -76,7 +77,7 @@ export async function drainEntries(
     outcomes.flat().map(async ({ entry, fault }) => {
       const left = await records.change(entry, (current) => {
         if (current === null) return null;
-        return endWork(current, { owner, fault, now: runtime.clock.now(), schedule: limits });
+        return endWork(current, owner, fault, { now: runtime.clock.now(), schedule: limits });
       });
       return { fault, left };
     }),
@@ -104,14 +105,12 @@ interface Outcome {
   readonly fault: OutboxFault | null;
 }
 
-interface WorkEnd {
-  readonly owner: string;
-  readonly fault: OutboxFault | null;
-  readonly now: number;
-  readonly schedule: RetrySchedule;
-}
-
-function endWork(entry: OutboxEntry, { owner, fault, now, schedule }: WorkEnd): OutboxEntry | null {
+function endWork(
+  entry: OutboxEntry,
+  owner: string,
+  fault: OutboxFault | null,
+  { now, schedule }: Pick<OutboxFailure, "now" | "schedule">,
+): OutboxEntry | null {
   if (fault === null) return finishEntry(entry, owner, now);
   switch (fault.kind) {
     case "late":
@@ -195,19 +194,15 @@ type OutboxFault =
   /** The lease of the entries was about to end. */
   | { readonly kind: "late" };
 
-interface WriteEntriesDependencies {
-  readonly open: Pick<OpenIndex, "index" | "backend" | "isPrepared">;
-  readonly records: OutboxStore;
-  readonly clock: Clock;
-}
-
 /**
  * Writes the documents of entries to their index before the leases end. A document is the current
  * row or was passed to `enqueue`. All writes succeed or fail together. Returns null on success.
  */
 async function writeEntries(
   some: readonly VersionedEntry[],
-  { open: { index, backend, isPrepared }, records, clock }: WriteEntriesDependencies,
+  { open: { index, backend, isPrepared }, records, clock }:
+    & Pick<OutboxIndex, "open">
+    & { readonly records: OutboxStore; readonly clock: Clock },
 ): Promise<OutboxFault | null> {
   if (!isPrepared) return { kind: "unread", reason: "the index is not prepared yet" };
   const until = Math.min(...some.map(({ entry }) => entry.lease?.until ?? 0));
@@ -223,7 +218,9 @@ async function writeEntries(
     };
     if (local === null) {
       const changes = await limit.within(read(index.driver, false));
-      await limit.within(backend.write(changes, { isAwaited: false })).catch(asUnwritten);
+      await limit.within(backend.write(changes, { isAwaited: false })).catch((cause) => {
+        throw new Unwritten(reasonOf(cause), { cause });
+      });
     } else {
       await limit.within(index.driver.transaction(async (connection) => {
         await local.write(await read(connection, true), connection);
@@ -244,10 +241,6 @@ class LateDrainer extends Error {}
 
 /** Thrown if the engine has refused a write, as opposed to an error when rows were read. */
 class Unwritten extends Error {}
-
-function asUnwritten(cause: unknown): never {
-  throw new Unwritten(reasonOf(cause), { cause });
-}
 
 /** Returns true if the database or the store has failed, so that no row is the cause. */
 function isOutage(error: unknown): boolean {

@@ -40,26 +40,21 @@ export class OutboxStore {
     this.#large = new HotKeys(store, { ...runtime, maxChanges: 10 });
   }
 
-  change(name: DocumentName, change: ChangeEntry): Promise<OutboxEntry | null> {
-    return this.#hot.update(outboxKeys.entry(name), (value) => {
+  /** Changes an entry. Also stores `given`, the document of `enqueue`, if there is one. */
+  change(
+    name: DocumentName,
+    change: ChangeEntry,
+    given: Uint8Array | null = null,
+  ): Promise<OutboxEntry | null> {
+    return (given === null ? this.#hot : this.#large).update(outboxKeys.entry(name), (value) => {
       const before = asEntry(value);
       const after = change(before);
       if (after === before) return { result: after };
       const record = after === null ? null : { value: after };
-      return { result: after, record, relatedMutations: relatedMutationsOf(name, before, after) };
-    });
-  }
-
-  async giveDocument(name: DocumentName, bytes: Uint8Array, change: ChangeEntry): Promise<void> {
-    await this.#large.update(outboxKeys.entry(name), (value) => {
-      const before = asEntry(value);
-      const after = change(before);
-      const document = { kind: "set" as const, key: outboxKeys.document(name), value: bytes };
-      return {
-        result: undefined,
-        record: after === null ? null : { value: after },
-        relatedMutations: [...relatedMutationsOf(name, before, after), document],
-      };
+      const related = relatedMutationsOf(name, before, after);
+      if (given === null) return { result: after, record, relatedMutations: related };
+      const document = { kind: "set", key: outboxKeys.document(name), value: given } as const;
+      return { result: after, record, relatedMutations: [...related, document] };
     });
   }
 

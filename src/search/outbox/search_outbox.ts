@@ -110,8 +110,8 @@ export class KvSearchOutbox implements SearchOutbox {
     const given = givenBy(type, document);
     const change = (entry: OutboxEntry | null) =>
       addEnqueuedChange(entry, name, given, clock.now());
-    if (document === undefined || type === "delete") await records.change(name, change);
-    else await records.giveDocument(name, documentBytes(document), change);
+    const isGiven = document !== undefined && type === "index";
+    await records.change(name, change, isGiven ? documentBytes(document) : null);
   }
 
   async drain(options: DrainOptions = {}): Promise<DrainResult> {
@@ -215,11 +215,13 @@ function createOutboxIndexer(index: string, parts: OutboxIndexerDependencies): I
     async beforeCommit(keys) {
       const names = namesOf(index, keys);
       const intent = { id: bytesToHex(random.bytes(8)), at: clock.now() };
-      const announced = { index, names, intent };
       // The write's transaction holds locks, so it must not wait for a store that is down.
-      if (parts.missed.isStoreDown(clock.elapsedMs())) return missedIndexing(announced, parts);
+      if (parts.missed.isStoreDown(clock.elapsedMs())) {
+        const add = () => parts.missed.add(names);
+        return { committed: add, failed: (isCertain) => isCertain ? undefined : add() };
+      }
       await changeAll(names, (name, entry) => addIntent(entry, name, intent), parts);
-      return pendingIndexing(announced, parts);
+      return pendingIndexing(index, names, intent, parts);
     },
   };
 }
@@ -228,14 +230,10 @@ function namesOf(index: string, keys: readonly Key[]): readonly DocumentName[] {
   return [...new Set(keys.map((key) => formatKey(key)))].map((docId) => ({ index, docId }));
 }
 
-interface AnnouncedWrite {
-  readonly index: string;
-  readonly names: readonly DocumentName[];
-  readonly intent: OutboxIntent;
-}
-
 function pendingIndexing(
-  { index, names, intent }: AnnouncedWrite,
+  index: string,
+  names: readonly DocumentName[],
+  intent: OutboxIntent,
   parts: OutboxIndexerDependencies,
 ): PendingIndexing {
   const confirm = async () => {
@@ -259,17 +257,6 @@ function pendingIndexing(
         parts,
       );
     },
-  };
-}
-
-/** Handles a write that could not be recorded before its commit, because the store was down. */
-function missedIndexing(
-  { names }: AnnouncedWrite,
-  { missed }: OutboxIndexerDependencies,
-): PendingIndexing {
-  return {
-    committed: () => missed.add(names),
-    failed: (isCertain) => isCertain ? undefined : missed.add(names),
   };
 }
 

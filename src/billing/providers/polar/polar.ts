@@ -117,11 +117,10 @@ export function polar(options: PolarOptions): BillingProvider {
  * prefix; Standard Webhooks and its libraries decode the part after `whsec_`.
  */
 function polarKeys(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
-  return secrets.flatMap((secret) => [...hmacKeysOf([secret]), ...decodedKey(secret)]);
-}
-
-function decodedKey(secret: string): readonly Uint8Array<ArrayBuffer>[] {
-  return decoded(secret.replace(/^whsec_/, "")).filter((bytes) => bytes.length > 0);
+  return secrets.flatMap((secret) => [
+    ...hmacKeysOf([secret]),
+    ...decoded(secret.replace(/^whsec_/, "")).filter((bytes) => bytes.length > 0),
+  ]);
 }
 
 function decoded(text: string): readonly Uint8Array<ArrayBuffer>[] {

@@ -49,14 +49,12 @@ function eventsOf(type: string, object: JsonFields, base: EventBase): readonly V
       return paid.payment === undefined ? [completed] : [completed, paid];
     }
     case "checkout.session.async_payment_succeeded":
-    case "checkout.session.async_payment_failed": {
-      const facts = { ...base, ...sessionFacts(object), ...sessionPayment(object) };
-      const outcome = type.endsWith("failed") ? "payment.failed" : "payment.succeeded";
-      return [{ ...facts, type: facts.payment === undefined ? "unknown" : outcome }];
-    }
+    case "checkout.session.async_payment_failed":
     case "payment_intent.succeeded":
     case "payment_intent.payment_failed": {
-      const facts = { ...base, ...intentFacts(object) };
+      const facts = type.startsWith("payment_intent")
+        ? { ...base, ...intentFacts(object) }
+        : { ...base, ...sessionFacts(object), ...sessionPayment(object) };
       const outcome = type.endsWith("failed") ? "payment.failed" : "payment.succeeded";
       return [{ ...facts, type: facts.payment === undefined ? "unknown" : outcome }];
     }

@@ -35,11 +35,6 @@ export interface PairedColumns {
   readonly superfluous: readonly ColumnShape[];
 }
 
-export interface PairedTables {
-  readonly pairs: readonly PairedTable[];
-  readonly missing: readonly DeclaredTable[];
-}
-
 /**
  * Finds the existing table of each declared table, by its name, or else by its former name. A
  * declared table with the name of a view is neither paired nor missing.
@@ -47,7 +42,7 @@ export interface PairedTables {
 export function pairTables(
   declared: readonly DeclaredTable[],
   { tables, others }: ExistingShapes,
-): PairedTables {
+) {
   const found = declared.filter(({ table }) => findTable(others, table) === undefined)
     .map((one) => ({ ...one, existing: existingOf(one, tables, declared) }));
   const missing = found.filter(({ existing }) => existing === null);
