@@ -19,13 +19,14 @@ interface UntypedListOptions {
   readonly orderBy?: readonly string[] | undefined;
   readonly select?: readonly string[] | undefined;
   readonly include?: readonly string[] | undefined;
+  readonly limit?: number | undefined;
   readonly seed?: LiveSeed | undefined;
   readonly accepts?: ((row: never) => boolean) | undefined;
 }
 
 function createLiveListStore(
   { transport, path }: Handle,
-  { orderBy = [], seed, filter, select, include, accepts }: UntypedListOptions,
+  { orderBy = [], seed, filter, select, include, limit, accepts }: UntypedListOptions,
 ): readonly [Store<LiveListState<object>>, RowSet] {
   const lists = openListsOf(transport);
   const set = new RowSet(orderBy, seed);
@@ -33,7 +34,9 @@ function createLiveListStore(
   const fields = select && [...new Set([...select, ...orderBy.map(sortFieldOf)])];
   const list: OpenList & Subscriber = {
     resource: path,
-    path: `${path}/subscribe${queryString({ filter, select: fields, include })}`,
+    // Without a limit, the stream has no order.
+    path: path + "/subscribe" +
+      queryString({ filter, select: fields, include, limit, orderBy: limit && orderBy }),
     set,
     filter,
     accepts,
@@ -103,6 +106,8 @@ export interface LiveListQuery<
   readonly select?: readonly Fields[] | undefined;
   /** Related rows to include. */
   readonly include?: readonly IncludeItemOf<R, Included>[] | undefined;
+  /** The number of rows to keep, from the start of the order. Default: all rows. */
+  readonly limit?: number | undefined;
 }
 
 /** The query of a live list, its initial rows, and which unconfirmed rows it shows. */

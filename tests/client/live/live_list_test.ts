@@ -136,6 +136,35 @@ testOnEveryEngine(
 );
 
 testOnDialects(
+  "a list with a limit keeps the first rows of its order, also after its stream has broken",
+  (engine) =>
+    withThings(engine, async (service) => {
+      const breaks: (() => void)[] = [];
+      const api = clientOf(service, { breaks: (end) => breaks.push(end) });
+      await insertRows(service.db, things, rows);
+      const list = liveList(api.things, { orderBy: ["-id"], limit: 3, select: ["name"] });
+      const sizes = new Set<number>();
+      const end = list.subscribe(({ items }) => sizes.add(items.length));
+      const shows = (...names: (string | null)[]) =>
+        until(list, ({ items, status }) =>
+          status === "live" && JSON.stringify(items.map(({ name }) =>
+              name
+            )) ===
+            JSON.stringify(names));
+      await shows("b", "", "B");
+      await service.send("POST", "/api/things", { id: 8, name: "new" }, ada);
+      await shows("new", "b", "");
+      await service.send("DELETE", "/api/things/7", undefined, ada);
+      await shows("new", "", "B");
+      for (const end of breaks) end();
+      await service.send("DELETE", "/api/things/8", undefined, ada);
+      await shows("", "B", null);
+      assertEquals([...sizes], [0, 3], "a commit is shown as a whole");
+      end();
+    }),
+);
+
+testOnDialects(
   "the rows of one commit become visible together",
   (engine) =>
     withThings(engine, async (service) => {
