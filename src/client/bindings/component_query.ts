@@ -1,3 +1,4 @@
+import type { FilterInput } from "../../api/checked_text.ts";
 import { handle, type HasHandle } from "../../api/handle.ts";
 import type { ApiResource, FieldOf, IncludeOf } from "../../api/rows.ts";
 import type { LiveListOptions } from "../live/list_source.ts";
@@ -21,7 +22,8 @@ export type HookQuery<
   R extends ApiResource,
   Fields extends FieldOf<R>,
   Included extends IncludeOf<R>,
-> = LiveListOptions<R, Fields, Included> & HookOptions;
+  Filter extends FilterInput = FilterInput,
+> = LiveListOptions<R, Fields, Included, Filter> & HookOptions;
 
 /** The members that the states of live lists and of live aggregates have. */
 export type LiveState = Pick<LiveListState, "status" | "error">;

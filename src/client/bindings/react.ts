@@ -57,11 +57,12 @@ export function useLiveList<
   R extends ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = never,
+  const Filter extends FilterInput = FilterInput,
 >(
   resource: ResourceClient<R>,
-  query: HookQuery<R, Fields, Included> & ReactHookOptions = {},
+  query: HookQuery<R, Fields, Included, Filter> & ReactHookOptions = {},
 ): LiveListState<RowOf<R, Fields, Included>> {
-  return useQuery(liveList<R, Fields, Included>, "list", resource, query);
+  return useQuery(liveList<R, Fields, Included, Filter>, "list", resource, query);
 }
 
 /** Returns the value of a live aggregate in a component, as {@link useLiveList} does for a list. */

@@ -1,3 +1,4 @@
+import type { FilterInput } from "../../api/checked_text.ts";
 import { type Accessor, createEffect, createMemo, createSignal, onCleanup } from "solid-js";
 import type { ResourceClient } from "../../api/resource_client.ts";
 import type { ApiResource, FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
@@ -29,11 +30,13 @@ export function useLiveList<
   R extends ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = never,
+  const Filter extends FilterInput = FilterInput,
 >(
   resource: ResourceClient<R>,
-  query: () => HookQuery<R, Fields, Included> = () => ({}),
+  query: () => HookQuery<R, Fields, Included, Filter> = () => ({}),
 ): Accessor<LiveListState<RowOf<R, Fields, Included>>> {
-  const read = () => componentQuery(liveList<R, Fields, Included>, "list", resource, query());
+  const read = () =>
+    componentQuery(liveList<R, Fields, Included, Filter>, "list", resource, query());
   const equals = (one: { key: string }, other: { key: string }) => one.key === other.key;
   return follow(createMemo(read, undefined, { equals }));
 }

@@ -1,3 +1,4 @@
+import type { FilterInput } from "../../api/checked_text.ts";
 import { computed, type ComputedRef, type ShallowRef, shallowRef, toValue, watchEffect } from "vue";
 import type { ResourceClient } from "../../api/resource_client.ts";
 import type { ApiResource, FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
@@ -33,12 +34,18 @@ export function useLiveList<
   R extends ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = never,
+  const Filter extends FilterInput = FilterInput,
 >(
   resource: ResourceClient<R>,
-  query: RefOrGetter<HookQuery<R, Fields, Included>> = {},
+  query: RefOrGetter<HookQuery<R, Fields, Included, Filter>> = {},
 ): Readonly<ShallowRef<LiveListState<RowOf<R, Fields, Included>>>> {
   return follow(computed<ComponentQuery<LiveListState<RowOf<R, Fields, Included>>>>((last) => {
-    const next = componentQuery(liveList<R, Fields, Included>, "list", resource, toValue(query));
+    const next = componentQuery(
+      liveList<R, Fields, Included, Filter>,
+      "list",
+      resource,
+      toValue(query),
+    );
     return last?.key === next.key ? last : next;
   }));
 }
