@@ -69,6 +69,7 @@ export async function measureRouting(
       group.transitionListeners.add({
         ...follower,
         receive: () => void delivered++,
+        doubt: () => {},
       });
     } else group.join({ ...follower, deliver: () => void delivered++, lag: () => {} }, null);
   }

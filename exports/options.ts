@@ -75,6 +75,7 @@ export type {
   ScopeFunction,
   ScopeOptions,
   ScopeResult,
+  ScopeText,
 } from "../src/auth/authorize.ts";
 export type { ProblemOptions } from "../src/problem/problem.ts";
 export type { IdempotencyOptions } from "../src/idempotency/idempotency_options.ts";

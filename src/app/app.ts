@@ -258,7 +258,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
     },
     async close() {
       observability.close();
-      await closeAll([hubs, searchIndexes, guard, receiving, ...authenticators]);
+      await closeAll([hubs, searchIndexes, guard, ...authenticators]);
       await closeAll([...databases, store]);
     },
     resources: resources.map(summarizeResource),

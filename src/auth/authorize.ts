@@ -101,7 +101,15 @@ export type Access = "read" | "create" | "update" | "delete" | "subscribe";
  * The result of a scope: a filter such as `eq(notes.ownerId, user.id)`, an `rsql` template, or a
  * combination of filters, policies and quantifiers. In these forms, values are data, never syntax.
  */
-export type ScopeResult<Of = AnyTable> = Rule<Of>;
+export type ScopeResult<Of = AnyTable> = Rule<Of> | ScopeText;
+
+/**
+ * A scope's filter as a concatenated string. Access is denied by an empty string, and by a
+ * comparison with `undefined` or `null`. Otherwise the whole string is parsed as a filter.
+ * Therefore a user's value in the string can change the filter. Prefer `eq` and the other builders,
+ * or `rsql`, in which a value never becomes syntax.
+ */
+export type ScopeText = string;
 
 /** Returns the rows that a user may access. If the function throws, access is denied. */
 export type ScopeFunction<U extends User = User, Of = AnyTable> = (

@@ -2,12 +2,15 @@ import { Problem } from "../problem/problem.ts";
 import type { Observer } from "../runtime/runtime.ts";
 import type { Relations } from "../schema/relation.ts";
 import type { TableInfo } from "../schema/table_info.ts";
-import { type Filter, termsOnSameRow, withoutMissing } from "./filter.ts";
-import { type FilterContext, unknownField } from "./resolve_filter.ts";
+import { type Filter, missingRows, noRows, termsOnSameRow, withoutMissing } from "./filter.ts";
+import type { Operator } from "./operators/operator.ts";
+import { type ComparedField, resolveComparison } from "./resolve_comparison.ts";
+import { type FilterContext, resolveFilterWith, unknownField } from "./resolve_filter.ts";
 import { filterOfRule, type OnTemplate, type Rule } from "./rule.ts";
 import { notFilter, RuleFault } from "./rule_fault.ts";
 import { separateRows } from "./separate_rows.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
+import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
 /** The context in which a scope is resolved. A scope can use every column. */
 export interface ScopeContext extends Pick<FilterContext, "table" | "operators"> {
@@ -16,16 +19,23 @@ export interface ScopeContext extends Pick<FilterContext, "table" | "operators">
 }
 
 /** Resolves the result of a scope function, such as `auth.read`, to a filter. */
-export type ScopeResolver = (scope: Rule, name: string) => Filter;
+export type ScopeResolver = (scope: Rule | string, name: string) => Filter;
 
 /**
- * Creates the function that resolves the scopes of one table to filters. The function reports a
- * template, once, if two different related rows can match two conditions that the author probably
- * means for one row.
+ * Creates the function that resolves the scopes of one table to filters. The function reports the
+ * first scope that is a plain string. It also reports a template, once, if two different related
+ * rows can match two conditions that the author probably means for one row.
  */
 export function createScopeResolver(context: ScopeContext, observe: Observer): ScopeResolver {
+  let isObserved = false;
   const examined = new Set<string>();
   return function resolveScope(scope, name) {
+    if (!isObserved && typeof scope === "string" && scope !== "") {
+      isObserved = true;
+      const message = `a scope of "${context.table.label}" answered plain text: ` +
+        "use eq() or rsql, where a value is never read as syntax";
+      observe({ kind: "notice", message });
+    }
     return resolveScopeFilter(scope, context, (syntax, there, text) => {
       const key = `${name} ${text}`;
       if (examined.size === maxExamined || examined.has(key)) return;
@@ -41,23 +51,30 @@ export function createScopeResolver(context: ScopeContext, observe: Observer): S
 const maxExamined = 200;
 
 /**
- * Resolves the result of a scope function to a filter. Throws a plain Error for a mistake of the
- * deployer: a template that does not parse, a column of another table, or a value that is not a
- * filter.
+ * Resolves the result of a scope function to a filter. An empty string matches nothing. Throws a
+ * plain Error for a mistake of the deployer: a string that does not parse, a column of another
+ * table, or a value that is not a filter.
  */
 export function resolveScopeFilter(
-  scope: Rule,
+  scope: Rule | string,
   context: ScopeContext,
   onTemplate?: OnTemplate,
 ): Filter {
   const { table, filters } = context;
   try {
     // Most scopes are resolved filters, which need no context.
-    if (scope?.kind !== "text" && scope?.kind !== "draft") {
+    if (typeof scope !== "string" && scope?.kind !== "text" && scope?.kind !== "draft") {
       requireFilter(scope, table);
       return withoutMissing(scope);
     }
-    const filter = filterOfRule(scope, everything(table, context), filters, onTemplate);
+    const there = everything(table, context);
+    if (typeof scope === "string") {
+      const syntax = filters.parse(scope);
+      return withoutMissing(
+        syntax === null ? noRows : resolveFilterWith(syntax, there, resolvePlain),
+      );
+    }
+    const filter = filterOfRule(scope, there, filters, onTemplate);
     requireFilter(filter, table);
     return withoutMissing(filter);
   } catch (cause) {
@@ -82,6 +99,16 @@ function everything(table: TableInfo, context: ScopeContext): FilterContext {
     },
     relationNames: () => [...relations.keys()],
   };
+}
+
+/**
+ * Resolves a comparison of a scope that is a plain string. If a property of the user is missing,
+ * JavaScript interpolates `undefined` or `null`. A comparison with such a word matches no row.
+ */
+function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: Operator): Filter {
+  // The word also counts in quotes, because code can put quotes around every interpolated value.
+  const isMissing = ({ text }: Literal) => text === "undefined" || text === "null";
+  return syntax.values.some(isMissing) ? missingRows : resolveComparison(syntax, field, operator);
 }
 
 /**

@@ -5,10 +5,6 @@ export class RuleFault extends Error {}
 
 /** Returns the fault for a value that is not a filter. `origin` says where the value is from. */
 export function notFilter(value: unknown, origin = "it answered"): RuleFault {
-  const hint = typeof value === "function"
-    ? "call it with the user"
-    : typeof value === "string"
-    ? "write it as rsql`…`, in which values are never syntax"
-    : "use a rule such as all()";
+  const hint = typeof value === "function" ? "call it with the user" : "use a rule such as all()";
   return new RuleFault(`${origin} ${showValue(value)}, not a filter: ${hint}`);
 }

@@ -6,9 +6,9 @@ interface Wait {
 }
 
 /**
- * Limits many promises by the same duration with one timer. Starting and ending a timer for each
- * request takes longer than reading a small body. The timer runs until no promise is left when it
- * fires, so {@link SharedTimeout.close} must end it.
+ * Limits concurrent promises by the same duration with one timer, because starting and ending a
+ * timer for each request takes longer than reading a small body. No timer runs while no promise
+ * waits.
  */
 export class SharedTimeout {
   readonly #clock: Pick<Clock, "elapsedMs" | "after">;
@@ -30,19 +30,20 @@ export class SharedTimeout {
       this.#waits.add(wait);
       this.#cancelTimer ??= this.#expireAfter(this.#limitMs);
       work.then((result) => {
-        this.#waits.delete(wait);
+        this.#end(wait);
         resolve(result);
       }, (error) => {
-        this.#waits.delete(wait);
+        this.#end(wait);
         reject(error);
       });
     });
   }
 
-  /** Ends the timer. Promises that still wait are no longer limited. */
-  close(): void {
+  #end(wait: Wait): void {
+    this.#waits.delete(wait);
+    if (this.#waits.size > 0) return;
     this.#cancelTimer?.();
-    this.#waits.clear();
+    this.#cancelTimer = null;
   }
 
   #expireAfter(delayMs: number): () => void {

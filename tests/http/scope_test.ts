@@ -71,11 +71,13 @@ const matrix: readonly (readonly [string, ScopeOptions, readonly [number, number
   ["both", { public: { read: true }, read: () => all() }, [200, 200]],
   ["neither", {}, [401, 403]],
   ["a scope of none()", { read: () => none() }, [401, 403]],
-  ["a scope of an empty template", { read: () => rsql`` }, [401, 403]],
+  ["a scope of an empty text", { read: () => "" }, [401, 403]],
   ["an undefined value", { read: () => eq(notes.ownerId, undefined) }, [401, 403]],
   ["a null of the user", { read: () => eq(notes.ownerId, null) }, [401, 403]],
   ["a null of the user, other than", { read: () => ne(notes.ownerId, null) }, [401, 403]],
   ["a null in rsql", { read: () => rsql`ownerId==${null}` }, [401, 403]],
+  ["undefined in a plain text", { read: () => `ownerId==${undefined}` }, [401, 403]],
+  ["null in a plain text", { read: () => `ownerId==${null}` }, [401, 403]],
 ];
 for (const [name, auth, expected] of matrix) {
   testOnEngines(
@@ -141,17 +143,20 @@ testOnEngines(
 );
 
 testOnEngines(
-  "a scope of a plain text grants nothing, and the error says what to write",
+  "a plain-text scope with undefined shows no row of an owner called undefined, and a notice says why",
   (engine) => {
-    const read = (() => "id>0") as unknown as ScopeFunction;
-    return withNotes(engine, { read }, async ({ get, observations }) => {
-      assertEquals((await get("/api/notes", ada)).status, 500);
-      const [observed] = observations;
-      assertEquals(
-        observed?.kind === "request_failed" && String(observed.error),
-        'Error: Cannot use a scope of "notes": it answered a text, not a filter: ' +
-          "write it as rsql`…`, in which values are never syntax",
-      );
+    const read: ScopeFunction = (user) => `ownerId==${user.name},ownerId==${user.id}`;
+    return withNotes(engine, { read }, async ({ db, get, observations }) => {
+      await insertRows(db, notes, [{ id: 3, ownerId: "undefined", title: "c", secret: "xyzzy-3" }]);
+      for (let turn = 0; turn < 3; turn++) {
+        assertEquals((await get("/api/notes?select=id", ada)).body.items, [{ id: 1 }]);
+      }
+      const notices = observations.filter(({ kind }) => kind === "notice");
+      assertEquals(notices, [{
+        kind: "notice",
+        message: 'a scope of "notes" answered plain text: ' +
+          "use eq() or rsql, where a value is never read as syntax",
+      }]);
     });
   },
 );

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { all, eq, integer, resource, type ResourceOptions, rsql, table, text } from "../../mod.ts";
+import { all, eq, integer, resource, type ResourceOptions, table, text } from "../../mod.ts";
 import type { Engine } from "../support/engines.ts";
 import { type Service, testOnEngines, testOnEveryEngine, withService } from "../support/http.ts";
 import { run } from "../support/scratch.ts";
@@ -116,7 +116,7 @@ testOnEngines(
 testOnEngines(
   "an estimated total under a scope that walks a relation is counted",
   (engine) =>
-    withItems(engine, { auth: { read: () => rsql`owner.name==owner` } }, async (service) => {
+    withItems(engine, { auth: { read: () => "owner.name==owner" } }, async (service) => {
       await fill(service, 10_000);
       assertEquals(await total(service, "", ada), "10000");
     }),

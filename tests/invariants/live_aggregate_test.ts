@@ -290,7 +290,7 @@ async function requireSame(
       });
     }
   }
-  const expected = ["notice", "value_does_not_fit"];
+  const expected = ["notice", "value_does_not_fit", "deprecated"];
   assertEquals(observations.filter(({ kind }) => !expected.includes(kind)), []);
   for (const { stream } of subscribed) await stream.close();
 }

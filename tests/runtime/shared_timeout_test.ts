@@ -24,5 +24,4 @@ Deno.test("each of several waits has the whole time, whichever of them end befor
   advance(100);
   await third;
   assertEquals(await timeout.within(Promise.resolve(5), late("fourth")), 5);
-  timeout.close();
 });

@@ -194,7 +194,7 @@ async function undo(
   if (undone.length === 0) dialogue.print(`${run.driver.label} has no applied file to undo.`);
   if (undone.length === 0 || command.dryRun) return;
   requireYes(command, dialogue, `Undo ${counted(undone.length, "file")}?`);
-  await undoFiles(run, undone);
+  await undoFiles(run, undone, command.allowDrop);
   dialogue.print(`Undone: ${undone.map(undoneBy).join(", ")}`);
 }
 

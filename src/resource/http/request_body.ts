@@ -251,10 +251,6 @@ export class ReceivingBodyLimiter {
     };
   }
 
-  close(): void {
-    this.timeout.close();
-  }
-
   #nextPart(): Promise<void> | undefined {
     const now = this.#clock.elapsedMs();
     if (this.#waiting.length === 0 && now - this.#turnBeganAt >= turnMs) {

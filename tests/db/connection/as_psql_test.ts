@@ -293,11 +293,30 @@ function formsOf({ port, folder }: TlsPostgres): readonly Form[] {
       environment: { PGPASSFILE: `${folder}/any/.pgpass` },
       expected: scram,
     },
-    { text: "postgres://?service=shop", expected: /write its parameters in the connection/ },
+    // Services.
+    ...[
+      { text: "postgres://?service=shop", PGSERVICEFILE: `${folder}/services.conf` },
+      { text: "service=shop", PGSYSCONFDIR: `${folder}/system` },
+      { text: "postgres://", PGSERVICE: "shop", HOME: `${folder}/any` },
+    ].map(({ text, ...environment }) => ({
+      text,
+      environment,
+      expected: "postgres postgres plain till 4MB",
+    })),
     {
-      text: "postgres://",
-      environment: { PGSERVICE: "shop" },
-      expected: /write its parameters in the connection/,
+      text: "postgres://?service=shop&sslmode=prefer",
+      environment: { PGSERVICEFILE: `${folder}/services.conf`, PGSSLMODE: "disable" },
+      expected: "postgres postgres TLSv1.3 till 4MB",
+    },
+    {
+      text: "postgres://?service=absent",
+      environment: { PGSERVICEFILE: `${folder}/services.conf` },
+      expected: /no service file defines the service "absent"/,
+    },
+    {
+      text: "postgres://?service=broken",
+      environment: { PGSERVICEFILE: `${folder}/services.conf` },
+      expected: /line 8 of the service file/,
     },
   ];
 }
@@ -313,6 +332,14 @@ async function writeFiles({ folder, port }: TlsPostgres): Promise<void> {
   await Deno.mkdir(`${folder}/open`);
   await Deno.writeTextFile(`${folder}/open/.pgpass`, line("*"));
   await Deno.chmod(`${folder}/open/.pgpass`, 0o644);
+  const services = `# services\n[shop]\nhost=127.0.0.1\nport=${port}\nuser=postgres\n` +
+    `sslmode=disable\n[broken]\nno_parameter=1\n`;
+  const text = services.replace("[broken]", "application_name=till\n[broken]")
+    .replace("# services\n", "");
+  await Deno.writeTextFile(`${folder}/services.conf`, text);
+  await Deno.mkdir(`${folder}/system`);
+  await Deno.writeTextFile(`${folder}/system/pg_service.conf`, text);
+  await Deno.writeTextFile(`${folder}/any/.pg_service.conf`, text);
 }
 
 async function ownResponse({ text, environment }: Form, home: string): Promise<string> {

@@ -151,7 +151,7 @@ testOnDialects("a file without a transaction continues where it stopped", async 
 });
 
 testOnDialects(
-  "files are undone by their down files, all or none",
+  "files are undone by their down files, and no value is lost by accident",
   async (engine) => {
     const db = await engine.open();
     const { driver } = db;
@@ -166,9 +166,9 @@ testOnDialects(
           "3_no.sql": "CREATE TABLE no (b TEXT);",
         });
         const run = { driver, folder, random };
-        const undo = async (count: number) => {
+        const undo = async (count: number, ...allowDrop: readonly string[]) => {
           const undone = await filesToUndo(run, count);
-          await undoFiles(run, undone);
+          await undoFiles(run, undone, allowDrop);
           return undone.map(undoneBy);
         };
         await migrateFiles(run);
@@ -180,15 +180,19 @@ testOnDialects(
         await write({ "3_no.down.sql": "DROP TABLE IF EXISTS absent; DROP TABLE no;" });
         assertEquals(await undo(1), ["3_no.sql"]);
         await db.query({ text: "INSERT INTO a VALUES ('x', 'y')", values: [] });
-        await write({ "1_a.down.sql": "DROP TABLE missing;" });
+        const refused = "Cannot undo 2_c.sql: 2_c.down.sql drops values: add --allow-drop a.c";
+        await assertRejects(() => undo(1), Error, refused);
         // Both or neither: the transaction is one.
-        await assertRejects(() => undo(2), Error, "1_a.down.sql fails at DROP TABLE missing");
+        await assertRejects(
+          () => undo(2, "a.c"),
+          Error,
+          "1_a.down.sql drops values: add --allow-drop a",
+        );
         assertEquals(await read(db, "SELECT c FROM a"), ["y"]);
-        await write({ "1_a.down.sql": "DROP TABLE a;" });
-        assertEquals(await undo(1), ["2_c.sql"]);
+        assertEquals(await undo(1, "A.C"), ["2_c.sql"]);
         assertEquals(await migrateFiles(run), ["2_c.sql", "3_no.sql"]);
         assertEquals(await read(db, "SELECT c FROM a"), [null]);
-        assertEquals(await undo(3), ["3_no.sql", "2_c.sql", "1_a.sql"]);
+        assertEquals(await undo(3, "a"), ["3_no.sql", "2_c.sql", "1_a.sql"]);
         assertEquals(await undo(1), []);
       });
     } finally {
@@ -361,7 +365,7 @@ testOnPostgres("settings of a file reach neither the record nor the next file", 
         ["public._service_migrations", "public.x", "public.y", "public.z", "s.inside", "s.late"],
       );
       const undone = await filesToUndo({ driver, folder }, 2);
-      await undoFiles({ driver, folder, random }, undone);
+      await undoFiles({ driver, folder, random }, undone, ["s.late"]);
       assertEquals(await read(db, "SELECT max(number) FROM _service_migrations"), ["3"]);
       assertEquals(await read(db, "SHOW search_path"), ['"$user", public']);
     });

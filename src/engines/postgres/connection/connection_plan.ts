@@ -4,6 +4,7 @@ import { stat } from "node:fs/promises";
 import { ifReadable, readOptionalFile } from "../../../runtime/files/optional_file.ts";
 import {
   complete,
+  keywords,
   type Lookup,
   type PostgresServer,
   refuse,
@@ -40,16 +41,32 @@ export interface ConnectionPlan {
   readonly pooler: ConnectionPlan | null;
 }
 
+async function readParameters(
+  text: string,
+  environment: Lookup,
+): Promise<ReadonlyMap<string, string>> {
+  const parameters = new Map(parseConnectionString(text));
+  const inherit = (name: string, value: string | undefined) => {
+    if (value !== undefined && value !== "" && !parameters.has(name)) parameters.set(name, value);
+  };
+  inherit("service", environment("PGSERVICE"));
+  inherit("servicefile", environment("PGSERVICEFILE"));
+  const service = parameters.get("service");
+  if (service !== undefined) {
+    const found = await readService(service, parameters.get("servicefile"), environment);
+    for (const [name, value] of found) inherit(name, value);
+  }
+  complete(parameters, environment);
+  if (environment("PGREQUIRESSL")?.startsWith("1")) inherit("sslmode", "require");
+  return parameters;
+}
+
 /** Reads a connection plan. Throws an Error without secrets if a part is unknown or impossible. */
 export async function readConnectionPlan(
   text: string,
   environment: Lookup,
 ): Promise<ConnectionPlan> {
-  const parameters = new Map(parseConnectionString(text));
-  complete(parameters, environment);
-  if (environment("PGREQUIRESSL")?.startsWith("1") && !parameters.has("sslmode")) {
-    parameters.set("sslmode", "require");
-  }
+  const parameters = await readParameters(text, environment);
   const get = (name: string) => parameters.get(name) || undefined;
   const seconds = (name: string) => whole(name, get(name) ?? "0");
   const servers = await serversOf(get);
@@ -236,6 +253,38 @@ function nameCheck({ host }: PostgresServer) {
 
 function userFile(name: string, environment: Lookup): string {
   return `${environment("HOME") ?? ""}/${name}`;
+}
+
+/** Returns the parameters of a libpq service, from the first service file that contains it. */
+async function readService(
+  name: string,
+  file: string | undefined,
+  environment: Lookup,
+): Promise<ReadonlyMap<string, string>> {
+  const first = file ?? userFile(".pg_service.conf", environment);
+  const folder = environment("PGSYSCONFDIR") ?? "/etc/postgresql-common";
+  for (const path of [first, `${folder}/pg_service.conf`]) {
+    const text = await readOptionalFile(path);
+    if (text === null && path === file) refuse("the file of PGSERVICEFILE cannot be read");
+    const found = serviceOf(text ?? "", name);
+    if (found !== null) return found;
+  }
+  refuse(`no service file defines the service "${name}"`);
+}
+
+function serviceOf(text: string, name: string): ReadonlyMap<string, string> | null {
+  const lines = text.split("\n").map((line) => line.trim());
+  const start = lines.findIndex((line) => line.startsWith(`[${name}]`));
+  const found = new Map<string, string>();
+  for (let at = start + 1; start >= 0 && lines[at]?.startsWith("[") === false; at++) {
+    const [line, keyword = "", value = ""] = /^([^=#]*)=(.*)$/.exec(lines[at] ?? "") ?? [];
+    if (line === undefined && /^(?:#|$)/.test(lines[at] ?? "")) continue;
+    if (!Object.hasOwn(keywords, keyword) || keyword.startsWith("service")) {
+      refuse(`line ${at + 1} of the service file, in [${name}], sets no known parameter`);
+    }
+    if (!found.has(keyword)) found.set(keyword, value);
+  }
+  return start < 0 ? null : found;
 }
 
 /** Returns a password from a file. As in libpq, ignores a file that other users may read. */

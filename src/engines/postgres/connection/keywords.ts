@@ -21,7 +21,6 @@ export interface PostgresServer {
 }
 
 const unicode = ["auto", "utf8", "UTF8", "utf-8", "UTF-8", "unicode", "UNICODE"];
-const noFiles = "write its parameters in the connection string";
 const ofServer = "its library authenticates by the method that the server asks for";
 
 /**
@@ -31,8 +30,7 @@ const ofServer = "its library authenticates by the method that the server asks f
  */
 export const keywords: Readonly<Record<string, readonly string[] | string | null>> = {
   ...{ host: null, hostaddr: null, port: null, dbname: null, user: null, password: null },
-  ...{ passfile: null, service: noFiles, servicefile: noFiles, options: null },
-  connect_timeout: null,
+  ...{ passfile: null, service: null, servicefile: null, options: null, connect_timeout: null },
   ...{ application_name: null, fallback_application_name: null, client_encoding: unicode },
   ...{ target_session_attrs: states, load_balance_hosts: ["disable"] },
   ...{ sslmode: tlsModes, sslnegotiation: ["postgres"], sslsni: ["0", "1"] },
