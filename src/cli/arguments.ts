@@ -9,8 +9,10 @@ import {
   storeOptions,
 } from "./command_options.ts";
 import {
+  parseCreditsArguments,
   parseDescribeArguments,
   parseMcpArguments,
+  parseOutboxArguments,
   parseSearchArguments,
   parseUninstallArguments,
 } from "./command_arguments.ts";
@@ -138,6 +140,8 @@ function commandOf(args: readonly string[]) {
       return parseKeysArguments(rest);
     case "users":
       return parseUsersArguments(rest);
+    case "credits":
+      return parseCreditsArguments(rest);
     case "types":
     case "openapi":
       return parseDescribeArguments(name, rest);
@@ -146,7 +150,9 @@ function commandOf(args: readonly string[]) {
     case "mcp":
       return parseMcpArguments(rest);
     case "search":
-      return parseSearchArguments(rest);
+      return rest[0] === "outbox"
+        ? parseOutboxArguments(rest.slice(1))
+        : parseSearchArguments(rest);
     case "migrate":
       return parseMigrateArguments(rest);
     case "uninstall":
@@ -211,6 +217,14 @@ API keys and accounts, of service.config.ts, or in --kv FILE:
   users role EMAIL [A,B]                these roles and no others
   users disable EMAIL                   ends its sessions; users enable EMAIL takes it back
 
+Credits, in the store of service.config.ts, or in --kv FILE; --json:
+  credits balance ACCOUNT
+  credits history ACCOUNT [--count 20]  the newest entries first
+  credits grant ACCOUNT AMOUNT [--reason TEXT] [--key KEY]
+  credits consume ACCOUNT AMOUNT [--reason TEXT] [--key KEY] [--allow-negative]
+  credits reverse GRANT_KEY [--amount N] [--reason TEXT] [--key KEY]
+  credits audit [ACCOUNT]               adds all entries up again; 1 where they do not fit
+
 Descriptions of service.config.ts, of another configuration FILE, or of the service at a URL:
   types [FILE | URL] [--token TOKEN]    TypeScript declarations, on the standard output
   types [FILE | URL] --check API.D.TS   1 where this file differs from them
@@ -224,6 +238,10 @@ MCP over the standard streams, for the configuration of a client:
 Search, of service.config.ts, of another FILE, or of a database:
   search reindex [--config FILE]              index every row again, with progress
   search reindex DATABASE [--schema NAMES]    the same, for a database
+  search outbox [stats]     what waits in the store of service.config.ts, or
+                            in --kv FILE; --json
+  search outbox dead        what failed too often, and why; search outbox
+                            replay tries it again
 
 Changing tables:
   migrate [DATABASE]     make a database as the tables of service.config.ts are declared, or those

@@ -1,5 +1,62 @@
-import { configOption, Misuse, optionsOf, readCommandWords } from "./command_options.ts";
+import {
+  configOption,
+  Misuse,
+  optionsOf,
+  readCommandWords,
+  readStoreArguments,
+  readVerbWords,
+  storeOptions,
+} from "./command_options.ts";
 import { additionOptions, readAdditions, readSchemaOption } from "./database/additions.ts";
+
+export type CreditsCommand = ReturnType<typeof parseCreditsArguments>;
+
+/** The words after each verb of `credits`. An account after `audit` is optional. */
+const creditWords = {
+  balance: ["an account"],
+  history: ["an account"],
+  grant: ["an account", "an amount"],
+  consume: ["an account", "an amount"],
+  reverse: ["the key of a grant"],
+  audit: [],
+} as const;
+
+export function parseCreditsArguments(args: readonly string[]) {
+  const { verb, words } = readVerbWords("credits", args, {
+    ...storeOptions,
+    ...optionsOf("boolean", "json", "allow-negative"),
+    ...optionsOf("string", "count", "amount", "reason", "key"),
+  }, {
+    balance: [],
+    history: ["count"],
+    grant: ["reason", "key"],
+    consume: ["reason", "key", "allow-negative"],
+    reverse: ["amount", "reason", "key"],
+    audit: [],
+  });
+  const { positionals, text } = words;
+  const missing = creditWords[verb][positionals.length];
+  if (missing !== undefined) throw new Misuse(`credits ${verb} needs ${missing}`);
+  const extra = positionals[Math.max(1, creditWords[verb].length)];
+  if (extra !== undefined) throw new Misuse(`credits ${verb} takes no "${extra}"`);
+  const [subject = "", amount] = positionals;
+  const whole = (name: string, given: string | null) =>
+    given === null ? null : wholeOf(`credits ${verb} takes ${name}`, given);
+  return {
+    ...{ kind: "credits" as const, verb, subject, ...readStoreArguments(words) },
+    count: whole("--count", text("count")) ?? 20,
+    amount: whole("the amount", amount ?? null) ?? whole("--amount", text("amount")),
+    ...{ reason: text("reason") ?? undefined, key: text("key") ?? undefined },
+    ...{ allowNegative: words.flag("allow-negative"), json: words.flag("json") },
+  };
+}
+
+function wholeOf(what: string, given: string): number {
+  // `Number()` would also accept notations like `1e3` and `0x10`.
+  const whole = /^\d{1,16}$/.test(given) ? Number(given) : NaN;
+  if (Number.isSafeInteger(whole) && whole >= 1) return whole;
+  throw new Misuse(`${what} as a whole number from 1 to 2^53 - 1, not "${given}"`);
+}
 
 export type DescribeCommand = ReturnType<typeof parseDescribeArguments>;
 
@@ -83,6 +140,23 @@ export function parseSearchArguments(args: readonly string[]) {
   }
   const schemas = readSchemaOption(words);
   return { kind: "search" as const, database, config, schemas, ...readAdditions(words, database) };
+}
+
+export type OutboxCommand = ReturnType<typeof parseOutboxArguments>;
+
+const verbs = ["stats", "dead", "replay"] as const;
+
+export function parseOutboxArguments(args: readonly string[]) {
+  const words = readCommandWords("search outbox", args, {
+    ...storeOptions,
+    json: { type: "boolean" },
+  });
+  const [given = "stats", extra] = words.positionals;
+  const verb = verbs.find((name) => name === given);
+  if (verb === undefined || extra !== undefined) {
+    throw new Misuse(`search outbox takes one of ${verbs.join(", ")}, not "${extra ?? given}"`);
+  }
+  return { kind: "outbox" as const, verb, ...readStoreArguments(words), json: words.flag("json") };
 }
 
 export type UninstallCommand = ReturnType<typeof parseUninstallArguments>;

@@ -51,6 +51,8 @@ async function run(command: RunnableCommand): Promise<number> {
     case "keys":
     case "users":
       return await (await import("./run_account_command.ts")).runAccountCommand(command);
+    case "credits":
+      return await (await import("./credits/run_credits_command.ts")).runCreditsCommand(command);
     case "import":
       return await (await import("./import/run_import_command.ts")).runImportCommand(command);
     case "mcp":
@@ -59,6 +61,8 @@ async function run(command: RunnableCommand): Promise<number> {
       return await (await import("./migrate/run_migrate_command.ts")).runMigrateCommand(command);
     case "describe":
       return await (await import("./describe/run_describe_command.ts")).runDescribeCommand(command);
+    case "outbox":
+      return await (await import("./search/run_outbox_command.ts")).runOutboxCommand(command);
     case "search":
       return await (await import("./search/run_search_command.ts")).runSearchCommand(command);
     case "uninstall": {

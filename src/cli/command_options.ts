@@ -145,5 +145,5 @@ export function readStoreArguments(words: CommandWords<"kv" | "config">) {
   throw new Misuse("Give --kv or --config, not both: a configuration names its own store");
 }
 
-/** The default file for the key-value store of accounts and API keys. */
+/** The default file for the key-value store of accounts, API keys and credits. */
 export const defaultStoreFile = "service.kv";

@@ -17,7 +17,7 @@ import { reportFailure } from "./printable.ts";
 
 /** Why a command opens the key-value store, and whether the command may create the store. */
 export interface StoreAccess {
-  /** The purpose of the command for error messages, such as `change accounts`. */
+  /** The purpose of the command for error messages, such as `use these credits`. */
   readonly action: string;
   readonly creates: boolean;
   readonly isOptional?: boolean;

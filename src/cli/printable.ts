@@ -10,6 +10,10 @@ export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }
 
+export function printValue(json: boolean, value: object, line: () => string): void {
+  console.log(json ? JSON.stringify(value) : printable(line()));
+}
+
 /** Prints the failure, and returns the exit code. A plain Error is printed without its stack. */
 export function reportFailure(error: unknown, exitCode: number): number {
   const isMistake = error instanceof DatabaseError ||

@@ -315,7 +315,7 @@ Deno.test("--kv that named the served database wrote into it, and served passwor
     const commands = [
       ["keys", "list", "--kv", "shop.db"],
       ["users", "add", "ada@example.com", "--kv", "link.db"],
-      ["keys", "list", "--kv", "./shop.db"],
+      ["credits", "balance", "ada", "--kv", "./shop.db"],
       ["users", "list", "--kv", "file:shop.db"],
       ["shop.db", "--users", "--kv", "shop.db", "--port", "0"],
       ["shop.db", "--write", "--users", "--kv", "link.db", "--port", "0"],
