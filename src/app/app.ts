@@ -42,8 +42,7 @@ import { authRoutersOf } from "../service/authentication.ts";
 import { ProblemLog } from "../service/dashboard/problem_log.ts";
 import type { AppEnv } from "../service/middleware.ts";
 import { addMcpRoute, createAppPages, openapiSource, schemaMethods } from "./app_pages.ts";
-import { createAppRoutes, openAuthenticators, serveDashboard } from "./app_routes.ts";
-import { ReceivingBodyLimiter } from "../resource/http/request_body.ts";
+import { createAppRoutes, openAuthenticators } from "./app_routes.ts";
 import { type ActAsRoleRights, type ParsedConfig, resolveResources } from "./resolve_resources.ts";
 import { readTables } from "./read_tables.ts";
 import { emptyTableFacts, RoleRights } from "../db/tables/table_facts.ts";
@@ -225,17 +224,16 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   let draining = false;
   const hono = (): Hono<AppEnv> => routes.hono;
   const facts = openapiSource({ config, resolved, resources, authenticators, hono });
-  const asked = { databases, facts, isDraining: () => draining, searchIndexes };
-  const pages = createAppPages({ table, ...asked, ...context });
+  const isDraining = () => draining;
+  const pages = createAppPages({ table, databases, facts, isDraining, searchIndexes, ...context });
   const problems = resolved.dashboard === null ? null : new ProblemLog(runtime.clock);
-  const receiving = new ReceivingBodyLimiter(runtime.clock, resolved.bodyTimeoutMs);
-  const handlers = { guard, receiving, idempotency, hubs, problems };
-  const parts = { table, ...handlers, parseUser, resolved, runtime };
+  const parts = { table, guard, idempotency, hubs, parseUser, problems, resolved, runtime };
   const { routes, bodies } = createAppRoutes({
     ...{ ...parts, pages, authRoutes, middleware: config.auth?.middleware },
     identify: authenticators.length === 0 ? null : credentials.identify,
   });
   if (resolved.dashboard !== null) {
+    const { serveDashboard } = await import("./app_routes.ts");
     const shown = { resources, outbox, credentials, hono: routes.hono };
     serveDashboard({ ...parts, ...shown, metrics: observability.metrics }, resolved.dashboard);
   }

@@ -10,7 +10,7 @@ import {
 } from "../resource/routes/request_handler.ts";
 import { RequestScheduler } from "../resource/http/request_scheduler.ts";
 import { LargeBodyLimiter } from "../resource/http/large_bodies.ts";
-import type { ReceivingBodyLimiter } from "../resource/http/request_body.ts";
+import { ReceivingBodyLimiter } from "../resource/http/request_body.ts";
 import { createRouteTable, type RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import type { LiveHubs } from "../resource/live/live_hubs.ts";
@@ -43,7 +43,6 @@ interface AppRoutesDependencies {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];
   readonly guard: Guard;
-  readonly receiving: ReceivingBodyLimiter;
   readonly idempotency: IdempotentAnswers | null;
   readonly hubs: LiveHubs;
   /** Identifies the user of a request. Null without authenticators. */
@@ -59,12 +58,12 @@ interface AppRoutesDependencies {
 
 export function createAppRoutes(parts: AppRoutesDependencies) {
   const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
-  const { problems, receiving } = parts;
+  const { problems } = parts;
   const { observe, clock } = runtime;
   const authenticate = createIdentifyMiddleware(identify, parts.middleware);
   const { trustProxy: trustedProxies } = resolved.abuse;
   const turns = new RequestScheduler(clock);
-  const limits = { ...resolved, receiving };
+  const limits = { ...resolved, receiving: new ReceivingBodyLimiter(clock) };
   const slowRoutes = new WeakSet<ResourceRoute>();
   const largeBodies = new LargeBodyLimiter(clock);
   const queues = { turns, largeBodies, slowRoutes };
@@ -92,10 +91,11 @@ export function createAppRoutes(parts: AppRoutesDependencies) {
     responder,
     fail: problems?.logging(fail) ?? fail,
     limits,
+    clock,
     links: { sealer: createSealer(resolved.secrets, runtime.random), clock },
   });
   problems?.findRoutesBy(createRouteFinder(table, app.hono));
-  const bodies = { limits, queues, trustedProxies };
+  const bodies = { limits, queues, trustedProxies, clock };
   if (table.routes.some(({ resource }) => resource.isSubscribable)) {
     const { fetch, prefixOf } = app;
     mountLive(app.hono, {
@@ -110,7 +110,7 @@ export function createAppRoutes(parts: AppRoutesDependencies) {
 interface DashboardDependencies extends
   Pick<
     AppRoutesDependencies,
-    "guard" | "receiving" | "idempotency" | "hubs" | "parseUser" | "resolved" | "runtime"
+    "guard" | "idempotency" | "hubs" | "parseUser" | "resolved" | "runtime"
   >,
   DashboardReportsDependencies {
   readonly credentials: Pick<Credentials, "accept">;
@@ -150,7 +150,8 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
     parseUser,
     audit,
     responder: createResponder(resolved.securityHeaders, observe),
-    limits: { ...resolved, receiving: served.receiving },
+    limits: { ...resolved, receiving: new ReceivingBodyLimiter(clock) },
+    clock,
   });
 }
 

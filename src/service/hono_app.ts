@@ -15,6 +15,7 @@ import { routePath } from "../resource/routes/routes.ts";
 import { withRouteDescription } from "../protocol/route_description.ts";
 import { callerIdentity, type ReceivedRequest } from "../resource/routes/routed_request.ts";
 import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
+import type { Clock } from "../runtime/runtime.ts";
 import { type Authentication, type CountRefusal, mountAuthRoutes } from "./authentication.ts";
 import {
   DirectCaller,
@@ -55,6 +56,7 @@ interface ChainOptions {
   readonly tolerantPaths: readonly string[];
   readonly fail: ErrorResponder;
   readonly limits: BodyLimits;
+  readonly clock: Clock;
 }
 
 /** The Hono app of a service. `hono.fetch` is the same function as `fetch`. */
@@ -188,11 +190,11 @@ function spellings(path: string): readonly string[] {
 }
 
 function useAll(hono: Hono<AppEnv>, options: ChainOptions): void {
-  const { limits, authRoutes, authPath } = options;
+  const { limits, clock, authRoutes, authPath } = options;
   const [first, ...others] = middlewaresOf(options);
-  if (first !== undefined) hono.use("*", prepareContextFirst(first, limits));
+  if (first !== undefined) hono.use("*", prepareContextFirst(first, limits, clock));
   else if (authRoutes.length > 0) {
-    hono.use(`${authPath}/*`, prepareContextFirst((_, next) => next(), limits));
+    hono.use(`${authPath}/*`, prepareContextFirst((_, next) => next(), limits, clock));
   }
   for (const one of others) hono.use("*", one);
 }
@@ -251,6 +253,7 @@ export interface BodyReadingOptions {
   readonly limits: BodyLimits;
   readonly queues: EventLoopLimits;
   readonly trustedProxies: number;
+  readonly clock: Clock;
 }
 
 export interface BodyRequest {
@@ -267,11 +270,11 @@ export interface BodyRequest {
 export async function readBodyRequest(
   context: Context<AppEnv>,
   parseUser: (value: unknown) => User | null,
-  { limits, queues, trustedProxies }: BodyReadingOptions,
+  { limits, queues, trustedProxies, clock }: BodyReadingOptions,
 ): Promise<BodyRequest> {
   const { raw } = context.req;
   const caller = new HonoCaller(context, parseUser);
-  const bytes = await readBody(raw, caller, { limits });
+  const bytes = await readBody(raw, caller, { limits, clock });
   const address = clientAddress(raw.headers, caller.address(), trustedProxies);
   const waiting = {
     identity: callerIdentity(caller.user(), address),

@@ -5,6 +5,7 @@ import { Problem } from "../problem/problem.ts";
 import type { Caller } from "../resource/routes/routed_request.ts";
 import type { AppEnv, Middleware } from "./middleware.ts";
 import { type BodyLimits, receiveBody } from "../resource/http/request_body.ts";
+import type { Clock } from "../runtime/runtime.ts";
 
 /** A caller with a connection. `info` is the HTTP server's information about the connection. */
 abstract class ConnectedCaller {
@@ -120,13 +121,14 @@ export function isServedByDeno(info: unknown): info is { readonly completed: unk
 export function prepareContextFirst(
   first: Middleware,
   limits: BodyLimits,
+  clock: Clock,
 ): MiddlewareHandler<AppEnv> {
   return (context, next) => {
     keepEarlyHeaders(context);
     const inner = findInnerRequest(context.env);
     if (inner !== null) context.set("user", inner.user);
     const { method } = context.req;
-    if (method !== "GET" && method !== "HEAD") keepBytes(context, limits);
+    if (method !== "GET" && method !== "HEAD") keepBytes(context, limits, clock);
     return first(context, next);
   };
 }
@@ -155,11 +157,11 @@ function setEarlyHeader(
  * read only once and within the limits. Otherwise only a string would be left after `c.req.json()`,
  * and a string does not show whether the bytes were valid UTF-8.
  */
-function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits): void {
+function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): void {
   // If the body was used, a parent app has read it before.
   if (req.raw.bodyUsed) return;
   // The cast is safe: the cache contains promises, although its type does not say so.
-  req.bodyCache = new BodyOfContext(req, limits) as unknown as typeof req.bodyCache;
+  req.bodyCache = new BodyOfContext(req, limits, clock) as unknown as typeof req.bodyCache;
 }
 
 /**
@@ -172,11 +174,13 @@ class BodyOfContext {
   declare readonly arrayBuffer: Promise<ArrayBuffer>;
   readonly #request: HonoRequest;
   readonly #limits: BodyLimits;
+  readonly #clock: Clock;
   #reading: Promise<ArrayBuffer> | null = null;
 
-  constructor(request: HonoRequest, limits: BodyLimits) {
+  constructor(request: HonoRequest, limits: BodyLimits, clock: Clock) {
     this.#request = request;
     this.#limits = limits;
+    this.#clock = clock;
     Object.defineProperty(this, "arrayBuffer", asOwnProperty);
   }
 
@@ -185,7 +189,7 @@ class BodyOfContext {
   }
 
   read(): Promise<ArrayBuffer> {
-    return this.#reading ??= receive(this.#request.raw, this.#limits);
+    return this.#reading ??= receive(this.#request.raw, this.#limits, this.#clock);
   }
 }
 
@@ -202,9 +206,9 @@ const asOwnProperty = {
   enumerable: true,
 };
 
-async function receive(request: Request, limits: BodyLimits): Promise<ArrayBuffer> {
+async function receive(request: Request, limits: BodyLimits, clock: Clock): Promise<ArrayBuffer> {
   if (request.bodyUsed) throw bodyConsumedError();
-  const { buffer, byteOffset, byteLength } = await receiveBody(request, limits);
+  const { buffer, byteOffset, byteLength } = await receiveBody(request, limits, clock);
   return byteLength === buffer.byteLength
     ? buffer
     : buffer.slice(byteOffset, byteOffset + byteLength);

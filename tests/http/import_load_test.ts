@@ -96,11 +96,7 @@ Deno.test("a client may take its time for each 64 KiB of an import, and no longe
     new Request("http://test/", { method: "POST", body: sender.readable }),
     {
       receiver: { receivedBody: () => null, readBodyBefore: () => null },
-      limits: {
-        bodyLimit: 10,
-        bodyTimeoutMs: 1_000,
-        receiving: new ReceivingBodyLimiter(clock, 1_000),
-      },
+      limits: { bodyLimit: 10, bodyTimeoutMs: 1_000, receiving: new ReceivingBodyLimiter(clock) },
       clock,
       maxBytes: 1_000_000,
     },

@@ -92,7 +92,7 @@ Deno.test("a body in a million parts of one byte kept the process busy for secon
 
 Deno.test("fifty bodies of a megabyte were read in one turn of the event loop", async () => {
   const { clock, advance } = handClock();
-  const receiving = new ReceivingBodyLimiter(clock, 1_000);
+  const receiving = new ReceivingBodyLimiter(clock);
   const bodies = Array.from({ length: 12 }, () => receiving.begin());
   const begun: number[] = [];
   const reading = bodies.map(async (body, index) => {

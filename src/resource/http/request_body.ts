@@ -1,7 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
 import { type Clock, sleep } from "../../runtime/runtime.ts";
-import { SharedTimeout } from "../../runtime/shared_timeout.ts";
 import { exceededJsonLimit, type JsonLimits, parseCheckedJson } from "../../schema/exact_json.ts";
 
 export interface BodyLimits {
@@ -36,13 +35,13 @@ export interface BodyReceiver {
 export function readBody(
   request: Request,
   receiver: BodyReceiver,
-  { limits }: { readonly limits: BodyLimits },
+  { limits, clock }: { readonly limits: BodyLimits; readonly clock: Clock },
   isRaw = false,
 ): Promise<Uint8Array<ArrayBuffer>> {
   // This check comes before the read. If it threw later, the read's rejection would be unhandled.
   if (!isRaw) requireJson((name) => request.headers.get(name));
   const received = receiver.receivedBody();
-  if (received === null) return receiveBody(request, limits);
+  if (received === null) return receiveBody(request, limits, clock);
   return received.then((bytes) => {
     // A parent app has read the body without the limits of this app.
     if (bytes.byteLength > limits.bodyLimit) throw tooLarge(limits.bodyLimit);
@@ -116,6 +115,7 @@ export function mediaTypeOf(header: (name: string) => string | null): string {
 export async function receiveBody(
   request: Request,
   limits: BodyLimits,
+  clock: Clock,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const declared = request.headers.get("content-length");
   if (declared !== null && Number(declared) > limits.bodyLimit) throw tooLarge(limits.bodyLimit);
@@ -123,17 +123,20 @@ export async function receiveBody(
   const held = isSmall ? null : limits.receiving.begin();
   // The declared length counts before any byte is received, so that a rejected body is not read.
   if (declared !== null) held?.hold(Number(declared));
+  const late = Promise.withResolvers<never>();
+  const cancelTimer = clock.after(limits.bodyTimeoutMs, () => late.reject(tooLate()));
   try {
     // The server enforces a declared length. Reading a small body without a stream is faster.
     const bytes = held === null
       ? request.bytes()
       : collect(request, { limits, held, expected: Number(declared ?? 0) });
-    return await limits.receiving.timeout.within(bytes, tooLate);
+    return await Promise.race([bytes, late.promise]);
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
     // The connection was lost, or its framing is invalid. This response might not reach the client.
     throw new Problem("invalid-body", "The body ended before it was complete", { cause });
   } finally {
+    cancelTimer();
     held?.end();
   }
 }
@@ -226,11 +229,9 @@ export class ReceivingBodyLimiter {
   #partsOfTurn = 0;
   #turnBeganAt = -Infinity;
   readonly #clock: Pick<Clock, "elapsedMs">;
-  readonly timeout: SharedTimeout;
 
-  constructor(clock: Pick<Clock, "elapsedMs" | "after">, bodyTimeoutMs: number) {
+  constructor(clock: Pick<Clock, "elapsedMs">) {
     this.#clock = clock;
-    this.timeout = new SharedTimeout(clock, bodyTimeoutMs);
   }
 
   /** Registers a body. None of its bytes count yet. */

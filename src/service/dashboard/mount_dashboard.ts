@@ -8,6 +8,7 @@ import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { methodProblem } from "../../resource/routes/route_table.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import { safeOutput } from "../../schema/safe_numbers.ts";
+import type { Clock } from "../../runtime/runtime.ts";
 import { HonoCaller } from "../request_context.ts";
 import type { AppEnv } from "../middleware.ts";
 import type { Responder } from "../responder.ts";
@@ -30,6 +31,7 @@ export interface MountDashboardOptions {
   readonly audit: OperatorAudit;
   readonly responder: Responder;
   readonly limits: BodyLimits;
+  readonly clock: Clock;
 }
 
 /** An app inside the dashboard. It handles the requests below one path. */

@@ -161,7 +161,7 @@ async function answering(
     maxFields: null,
   };
   const resources: readonly Resource[] = definitions.map((one) => resolveResource(one, context));
-  const receiving = new ReceivingBodyLimiter(runtime.clock, 10_000);
+  const receiving = new ReceivingBodyLimiter(runtime.clock);
   const limits = { bodyLimit: 1_000_000, bodyTimeoutMs: 10_000, receiving };
   const table = createRouteTable(resources);
   const answerRequest = createRequestHandler({
