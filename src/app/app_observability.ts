@@ -44,14 +44,11 @@ export function observeRequests(
       const durationMs = clock.elapsedMs() - beganAt;
       metrics?.end(method, { route, status, durationMs });
       if (observe !== null && facts !== null) {
-        emit(observe, {
-          kind: "request",
-          ...facts,
-          route,
-          status,
-          durationMs: Math.round(durationMs * 1_000) / 1_000,
-          requestId: idIn(response.headers) ?? facts.requestId,
-        });
+        const requestId = idIn(response.headers) ?? facts.requestId;
+        const rounded = Math.round(durationMs * 1_000) / 1_000;
+        const observation = { ...facts, route, status, durationMs: rounded, requestId };
+        // An observer must not throw, but if it does, the response is sent anyway.
+        void catching(() => observe({ kind: "request", ...observation }), () => {});
       }
       return response;
     });
@@ -66,11 +63,6 @@ function factsOf({ method, url, headers }: Request) {
 function idIn(headers: Headers): string | null {
   const id = headers.get("x-request-id");
   return id !== null && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null;
-}
-
-function emit(observe: Observer, observation: Parameters<Observer>[0]): void {
-  // An observer must not throw, but if it does, the response is sent anyway.
-  void catching(() => observe(observation), () => {});
 }
 
 export interface AppObservability {

@@ -20,14 +20,12 @@ import type { StreamSession } from "../live/stream/stream_session.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { printMaskedFilter } from "../service/dashboard/print_masked_filter.ts";
 
-export interface StreamsReportDependencies {
-  readonly hubs: { all(): readonly LiveHub[] };
-  readonly resources: readonly Resource[];
-  readonly clock: Clock;
-}
-
 /** Creates the report of open live streams: the 500 oldest of each database. */
-export function createStreamsReport({ hubs, resources, clock }: StreamsReportDependencies): Report {
+function createStreamsReport(
+  hubs: { all(): readonly LiveHub[] },
+  resources: readonly Resource[],
+  clock: Clock,
+): Report {
   const ids = new WeakMap<StreamSession, number>();
   let lastId = 0;
 
@@ -99,7 +97,7 @@ export function createDashboardReports(parts: DashboardReportsDependencies): rea
   const { credits = null, billing = null } = parts.resolved.dashboard ?? {};
   return [
     serviceReport(parts),
-    createStreamsReport({ hubs, resources, clock }),
+    createStreamsReport(hubs, resources, clock),
     ...(problems === null ? [] : [createProblemsReport(problems)]),
     ...(guard.limits().length === 0 ? [] : [createBudgetsReport(guard)]),
     ...(credits === null ? [] : [createCreditsReport(credits)]),

@@ -23,27 +23,24 @@ export interface StoreAccess {
   readonly isOptional?: boolean;
 }
 
-interface CommandStore {
-  readonly config: ServiceConfig | null;
-  /** The value for `kv`; undefined if the configuration has no store or keeps it in memory. */
-  readonly option: KeyValueOption | undefined;
-}
-
 /**
  * Finds the key-value store of a command: the store that `--kv` or the configuration names, or the
- * default file. Throws a plain Error for a store that exists only in memory, and for a missing file
- * unless `creates` is true: a misspelt name would otherwise create a file.
+ * default file. There is no `option` if the configuration has no store or keeps it in memory.
+ * Throws a plain Error for a store that exists only in memory, and for a missing file unless
+ * `creates` is true: a misspelt name would otherwise create a file.
  */
 async function findCommandStore(
   { kv, config: path }: StoreArguments,
   { action, creates }: StoreAccess,
-): Promise<CommandStore> {
+): Promise<
+  { readonly config: ServiceConfig | null; readonly option?: KeyValueOption | undefined }
+> {
   const found = path ?? (kv === null ? await findConfiguration() : null);
   const config = found === null ? null : await loadConfiguration(found);
   const option = config === null ? kv ?? defaultStoreFile : config.kv;
   if (typeof option !== "string") return { config, option };
   if (option === ":memory:") {
-    if (config !== null) return { config, option: undefined };
+    if (config !== null) return { config };
     throw storeError(action, "give --kv a path or a URL");
   }
   if (findDenoOpenKv() === undefined) {
@@ -67,7 +64,7 @@ export async function runOverStore(
     readonly work: (store: AppStore, config: ServiceConfig | null) => Promise<number>;
   },
 ): Promise<number> {
-  let found: CommandStore;
+  let found: Awaited<ReturnType<typeof findCommandStore>>;
   try {
     found = await findCommandStore(given, use);
     if (found.option === undefined && use.isOptional !== true) throw storeError(use.action);

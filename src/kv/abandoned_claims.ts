@@ -19,7 +19,8 @@ export class AbandonedClaims {
     this.#ids.add(id);
     this.#open++;
     const cleanUp = async () => {
-      await remove().then(() => this.#ids.delete(id), keepIgnoring);
+      // If the record cannot be removed, this process ignores it until it expires.
+      await remove().then(() => this.#ids.delete(id), () => {});
       this.#open--;
       if (this.#open === 0) this.#onEmpty?.();
     };
@@ -32,6 +33,3 @@ export class AbandonedClaims {
     else this.#onEmpty = work;
   }
 }
-
-/** If the record cannot be removed, this process ignores it until it expires. */
-function keepIgnoring(): void {}

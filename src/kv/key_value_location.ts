@@ -18,7 +18,10 @@ export function storeLocationMistake(kv: string): string | null {
     return `takes a path, ":memory:" or an https:// URL, not one of ${scheme}`;
   }
   // Over HTTP, anyone on the network path could read the token and all records.
-  return isLoopback(hostOf(kv)) ? null : "takes http:// on this machine alone: use https://";
+  const { hostname = "" } = URL.parse(kv) ?? {};
+  return isLoopback(hostname.replace(/^\[(.*)\]$/, "$1"))
+    ? null
+    : "takes http:// on this machine alone: use https://";
 }
 
 /**
@@ -30,9 +33,4 @@ export function companionFileMistake(path: string): string | null {
   return end === undefined
     ? null
     : `must not end with "${end}", as the names of files that SQLite makes for a database do`;
-}
-
-function hostOf(url: string): string {
-  const { hostname = "" } = URL.parse(url) ?? {};
-  return hostname.replace(/^\[(.*)\]$/, "$1");
 }

@@ -4,8 +4,8 @@ import type { KeyValue } from "./key_value.ts";
 import { requireStoreLocation, storeLocationMistake } from "./key_value_location.ts";
 import { openWhenUnlocked } from "./retrying_kv.ts";
 import { createMemoryKeyValue } from "./memory_key_value.ts";
-import { claimStoreFile, requireStoreFile } from "./store_file.ts";
-import type { ClaimedFile } from "../runtime/files/claimed_files.ts";
+import { requireStoreFile } from "./store_file.ts";
+import { type ClaimedFile, claimFile } from "../runtime/files/claimed_files.ts";
 import { isOnDenoDeploy } from "../runtime/deno_deploy.ts";
 import { isDeno } from "../runtime/host.ts";
 import type { Option } from "../options/option.ts";
@@ -19,15 +19,14 @@ export type KeyValueOption = string | DenoKv | KeyValue;
 export function keyValueOptionRule(): Option<KeyValueOption | undefined> {
   return testedValue<KeyValueOption>(
     "a text, a Deno.Kv or a KeyValue",
-    (given) => typeof given === "string" ? storeLocationMistake(given) === null : isStore(given),
+    (given) =>
+      typeof given === "string"
+        ? storeLocationMistake(given) === null
+        : typeof given === "object" && given !== null && ("atomic" in given || "commit" in given),
   ).advising((given) => {
     if (typeof given === "string") return storeLocationMistake(given);
     return given instanceof Promise ? "is a promise: write kv: await Deno.openKv()" : null;
   });
-}
-
-function isStore(given: unknown): boolean {
-  return typeof given === "object" && given !== null && ("atomic" in given || "commit" in given);
 }
 
 export interface AppStore {
@@ -80,7 +79,7 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
   }
   let claimed: ClaimedFile | null = null;
   try {
-    const file = claimed = isServer(option) ? null : claimStoreFile(option);
+    const file = claimed = isServer(option) ? null : claimFile(option, "Deno KV");
     const opened = await openWhenUnlocked(async () => {
       if (file !== null) await requireStoreFile(file);
       return await openKv(option);

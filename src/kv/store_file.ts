@@ -1,12 +1,7 @@
 import { existsSync, statSync } from "node:fs";
-import { type ClaimedFile, claimFile } from "../runtime/files/claimed_files.ts";
+import type { ClaimedFile } from "../runtime/files/claimed_files.ts";
 import { companionFileMistake } from "./key_value_location.ts";
 import { denoKvObjectNames } from "../runtime/files/deno_kv_tables.ts";
-
-/** Claims the file of a key-value store. Throws if this process uses it as a database. */
-export function claimStoreFile(path: string): ClaimedFile {
-  return claimFile(path, "Deno KV");
-}
 
 /** Throws unless the file is a store or empty. Deno KV would add its tables to any database. */
 export async function requireStoreFile({ path, isFirst }: ClaimedFile): Promise<void> {

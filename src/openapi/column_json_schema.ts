@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 import { isAny } from "../schema/structured/structured_value.ts";
-import type { ColumnInfo } from "../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 
 export function withComment(schema: JsonSchema, { description }: ColumnInfo): JsonSchema {
   if (description === null) return schema;
@@ -108,10 +108,7 @@ export function structureSchema(
   }
 }
 
-export function keySegmentSchema({ primaryKey }: { readonly primaryKey: readonly ColumnInfo[] }): {
-  readonly schema: JsonSchema;
-  readonly description: string;
-} {
+export function keySegmentSchema({ primaryKey }: Pick<TableInfo, "primaryKey">) {
   const [column, second] = primaryKey;
   const names = primaryKey.map(({ name }) => name).join(",");
   if (column === undefined || second !== undefined) {

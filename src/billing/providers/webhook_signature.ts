@@ -37,7 +37,7 @@ export async function verifySignature(
   }
   if (codes.length === 0) throw refusedDelivery("there is no signature");
   if (codes.length > maxCodes) throw refusedDelivery("there are too many signatures");
-  const message = joined(new TextEncoder().encode(prefix), delivery.body);
+  const message = await new Blob([prefix, delivery.body]).arrayBuffer();
   let matches = false;
   for (const bytes of keys) {
     const key = await crypto.subtle.importKey("raw", bytes, hmac, false, ["verify"]);
@@ -69,7 +69,10 @@ export async function verifyTimedSignature(
   { header, separator, time, code, joint }: TimedSignatureHeader,
   rules: SignatureRules,
 ): Promise<void> {
-  const pairs = pairsOf(headerOf(delivery, header), separator);
+  const pairs = headerOf(delivery, header).split(separator).map((pair) => {
+    const at = pair.indexOf("=");
+    return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()] as const;
+  });
   const valuesOf = (wanted: string) =>
     pairs.filter(([name]) => name === wanted).map(([, value]) => value);
   const [timestamp, ...others] = valuesOf(time);
@@ -101,13 +104,6 @@ export function headerOf({ headers }: WebhookDelivery, name: string): string {
   return value;
 }
 
-function pairsOf(header: string, separator: string): readonly (readonly [string, string])[] {
-  return header.split(separator).map((pair) => {
-    const at = pair.indexOf("=");
-    return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()] as const;
-  });
-}
-
 /** Decodes hexadecimal codes. Omits invalid codes, which can match no signature. */
 export function decodeHexCodes(codes: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return codes.filter((code) => /^[0-9a-f]{64}$/i.test(code))
@@ -129,11 +125,4 @@ export function parseDelivery({ body }: WebhookDelivery): JsonFields {
 /** Returns the 400 for a verified delivery whose body is not an event of the provider. */
 export function unreadableDelivery(): Problem {
   return new Problem("invalid-body", "Cannot read this delivery: it is no event of the provider");
-}
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(first.length + second.length);
-  bytes.set(first);
-  bytes.set(second, first.length);
-  return bytes;
 }

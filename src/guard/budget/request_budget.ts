@@ -62,7 +62,7 @@ export class RequestBudget {
   /** Takes the missing tokens for this number of items. Returns false if too few are left. */
   take(items: number): MaybePromise<boolean> {
     this.#cost = this.#costOf(items);
-    const taking = this.#limiter.takeMore(this.#caller, this.due, this.#taken);
+    const taking = this.#limiter.take(this.#caller, this.due, this.#taken);
     return chain(taking, (taken) => this.#record(taken));
   }
 
@@ -124,13 +124,11 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
-  /** Takes `amount` tokens or none. Returns a promise only if it must call the store. */
-  take(caller: string, amount: number): TakeResult | Promise<TakeResult> {
-    return this.#leaseOf(caller).take({ amount, toFloor: false, taken: 0 });
-  }
-
-  /** Takes `amount` more tokens. If too few are left, puts the request's `taken` tokens back. */
-  takeMore(caller: string, amount: number, taken: number): TakeResult | Promise<TakeResult> {
+  /**
+   * Takes `amount` tokens or none. Returns a promise only if it must call the store. If too few are
+   * left, puts the tokens back that the request has `taken` before.
+   */
+  take(caller: string, amount: number, taken = 0): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken });
   }
 

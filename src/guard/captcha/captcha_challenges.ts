@@ -132,16 +132,15 @@ function unavailable(reason: string, cause: unknown): Problem {
 }
 
 /**
- * Claims a CAPTCHA token by its hash. Resolves with the claim for the first caller in all
- * processes, and with null for all other callers. The claim is revoked if the provider returns no
- * verdict, so that the token can be sent again. Rejects with a `StoreError` if the store fails.
+ * Creates the function that claims a CAPTCHA token by its hash. It resolves with the claim for the
+ * first caller in all processes, and with null for all other callers. The claim is revoked if the
+ * provider returns no verdict, so that the token can be sent again. The function rejects with a
+ * `StoreError` if the store fails.
  */
-type ClaimToken = (id: string) => Promise<KeyClaim | null>;
-
-function createTokenClaims(store: KeyValue): ClaimToken {
+function createTokenClaims(store: KeyValue) {
   // Remembers used tokens, so that they are refused without calling the store.
   const used = boundedMap<string, boolean>(20_000);
-  return async (id) => {
+  return async (id: string): Promise<KeyClaim | null> => {
     if (used.get(id) === true) return null;
     used.set(id, true);
     try {

@@ -51,87 +51,66 @@ type Changed<Kind extends string, Value> = Kind extends string
 
 /** Describes a difference in words: `notes.size is bigint, and declared as text`. */
 export function describeDifference(difference: Difference): string {
-  const { table, column } = difference;
+  const { table, column, kind } = difference;
   const place = column === null ? table : `${table}.${column}`;
-  switch (difference.kind) {
-    case "missing-table":
-      return `${table} is missing`;
-    case "renamed-table":
-      return `${table} is still called ${difference.existing}`;
-    case "missing-column":
-      return `${place} is missing`;
-    case "renamed-column":
-      return `${place} is still called ${difference.existing}`;
-    case "superfluous-column":
-      return `${place} is not declared${
-        mustFill(difference.existing) ? ", and needs a value" : ""
-      }`;
-    case "collation":
-      return `${place} has ${collationOf(difference.existing)}, and is declared with ${
-        collationOf(difference.declared)
-      }`;
-    case "type":
-      return `${place} is ${difference.existing}, and declared as ${difference.declared}`;
-    case "not-null":
-      return difference.declared
-        ? `${place} may be NULL, and is declared NOT NULL`
-        : `${place} is NOT NULL, and declared as nullable`;
-    case "counting":
-      return difference.declared
-        ? `${place} has no values by itself, and is declared as counting up`
-        : `${place} counts up, and is declared without that`;
-    case "default":
-      return `${place} ${defaultOf(difference.existing)}, and is declared with ${
-        difference.declared === null ? "none" : difference.declared
-      }`;
-    case "generated":
-      return `${place} is ${generatedAs(difference.existing)}, and declared as ${
-        generatedAs(difference.declared)
-      }`;
-    case "members":
-      return `${place} allows ${textsOf(difference.existing)}, and is declared with ${
-        textsOf(difference.declared)
-      }`;
-    case "key":
-      return `${table} has the key ${listOf(difference.existing)}, and is declared with ${
-        listOf(difference.declared)
-      }`;
-    default:
-      return describeConstraint(difference, table);
-  }
+  // The cast is safe: the function under a kind takes the differences of this kind.
+  return (descriptions[kind] as (given: Difference, place: string) => string)(difference, place);
 }
 
-type ConstraintDifference = Extract<
-  Difference,
-  { readonly kind: "actions" | `${"missing" | "superfluous"}-${(typeof parts)[number]}` }
->;
+type Descriptions = {
+  readonly [Kind in Difference["kind"]]: (
+    given: Extract<Difference, { readonly kind: Kind }>,
+    place: string,
+  ) => string;
+};
 
-const parts = ["unique", "check", "foreign-key", "index"] as const;
-
-function describeConstraint(difference: ConstraintDifference, table: string): string {
-  switch (difference.kind) {
-    case "missing-unique":
-      return `${table} is missing UNIQUE ${listOf(difference.declared.columns)}`;
-    case "superfluous-unique":
-      return `${table} has UNIQUE ${listOf(difference.existing.columns)}, which is not declared`;
-    case "missing-check":
-      return `${table} is missing CHECK (${difference.declared.sql})`;
-    case "superfluous-check":
-      return `${table} has CHECK (${difference.existing.sql}), which is not declared`;
-    case "missing-foreign-key":
-      return `${table} is missing ${foreignKey(difference.declared)}`;
-    case "superfluous-foreign-key":
-      return `${table} has ${foreignKey(difference.existing)}, which is not declared`;
-    case "actions":
-      return `${table} has ${foreignKey(difference.existing)}, and is declared with ${
-        foreignKeyActionsSql(difference.declared) || "no action"
-      }`;
-    case "missing-index":
-      return `${table} is missing the index ${difference.declared.name}`;
-    case "superfluous-index":
-      return `${table} has the index ${difference.existing.name}, which is not declared`;
-  }
-}
+const descriptions: Descriptions = {
+  "missing-table": ({ table }) => `${table} is missing`,
+  "renamed-table": ({ table, existing }) => `${table} is still called ${existing}`,
+  "missing-column": (_, place) => `${place} is missing`,
+  "renamed-column": ({ existing }, place) => `${place} is still called ${existing}`,
+  "superfluous-column": ({ existing }, place) =>
+    `${place} is not declared${mustFill(existing) ? ", and needs a value" : ""}`,
+  collation: ({ declared, existing }, place) =>
+    `${place} has ${collationOf(existing)}, and is declared with ${collationOf(declared)}`,
+  type: ({ declared, existing }, place) => `${place} is ${existing}, and declared as ${declared}`,
+  "not-null": ({ declared }, place) =>
+    declared
+      ? `${place} may be NULL, and is declared NOT NULL`
+      : `${place} is NOT NULL, and declared as nullable`,
+  counting: ({ declared }, place) =>
+    declared
+      ? `${place} has no values by itself, and is declared as counting up`
+      : `${place} counts up, and is declared without that`,
+  default: ({ declared, existing }, place) =>
+    `${place} has ${
+      existing === null ? "no default" : `the default ${existing}`
+    }, and is declared ` +
+    `with ${declared ?? "none"}`,
+  generated: ({ declared, existing }, place) =>
+    `${place} is ${generatedAs(existing)}, and declared as ${generatedAs(declared)}`,
+  members: ({ declared, existing }, place) =>
+    `${place} allows ${textsOf(existing)}, and is declared with ${textsOf(declared)}`,
+  key: ({ table, declared, existing }) =>
+    `${table} has the key ${listOf(existing)}, and is declared with ${listOf(declared)}`,
+  "missing-unique": ({ table, declared }) =>
+    `${table} is missing UNIQUE ${listOf(declared.columns)}`,
+  "superfluous-unique": ({ table, existing }) =>
+    `${table} has UNIQUE ${listOf(existing.columns)}, which is not declared`,
+  "missing-check": ({ table, declared }) => `${table} is missing CHECK (${declared.sql})`,
+  "superfluous-check": ({ table, existing }) =>
+    `${table} has CHECK (${existing.sql}), which is not declared`,
+  "missing-foreign-key": ({ table, declared }) => `${table} is missing ${foreignKey(declared)}`,
+  "superfluous-foreign-key": ({ table, existing }) =>
+    `${table} has ${foreignKey(existing)}, which is not declared`,
+  actions: ({ table, declared, existing }) => {
+    const actions = foreignKeyActionsSql(declared) || "no action";
+    return `${table} has ${foreignKey(existing)}, and is declared with ${actions}`;
+  },
+  "missing-index": ({ table, declared }) => `${table} is missing the index ${declared.name}`,
+  "superfluous-index": ({ table, existing }) =>
+    `${table} has the index ${existing.name}, which is not declared`,
+};
 
 /** Returns true if an INSERT must contain a value for the column, because it has no default. */
 export function mustFill({ notNull, default: given, generated, countsUp }: ColumnShape): boolean {
@@ -140,10 +119,6 @@ export function mustFill({ notNull, default: given, generated, countsUp }: Colum
 
 function collationOf(name: string | null): string {
   return name === null ? "the collation of the database" : `the collation ${name}`;
-}
-
-function defaultOf(sql: string | null): string {
-  return sql === null ? "has no default" : `has the default ${sql}`;
 }
 
 function generatedAs(sql: string | null): string {
@@ -159,11 +134,8 @@ function listOf(columns: readonly string[]): string {
 }
 
 function foreignKey(key: ForeignKeyShape): string {
-  const target = `${key.table} ${listOf(key.references)}`;
-  const actions = foreignKeyActionsSql(key);
-  return `FOREIGN KEY ${listOf(key.columns)} REFERENCES ${target}${
-    actions === "" ? "" : ` ${actions}`
-  }`;
+  const target = `${key.table} ${listOf(key.references)} ${foreignKeyActionsSql(key)}`;
+  return `FOREIGN KEY ${listOf(key.columns)} REFERENCES ${target.trimEnd()}`;
 }
 
 /** Returns the actions as SQL: `ON DELETE CASCADE ON UPDATE SET NULL`. */

@@ -14,21 +14,19 @@ export interface ServiceReport {
   readonly environment: "development" | "production";
   /** True if the dashboard refuses every write. */
   readonly isReadOnly: boolean;
-  readonly features: DashboardFeatures;
+  readonly features: {
+    readonly search: boolean;
+    readonly outbox: boolean;
+    readonly credits: boolean;
+    readonly webhooks: boolean;
+    readonly budgets: boolean;
+    readonly metrics: boolean;
+    /** True if the change log records at least one table. */
+    readonly changes: boolean;
+  };
   /** The resources' base path, such as `/api`. Requests as another user have the same base path. */
   readonly basePath: string;
   readonly resources: readonly ResourceDescription[];
-}
-
-export interface DashboardFeatures {
-  readonly search: boolean;
-  readonly outbox: boolean;
-  readonly credits: boolean;
-  readonly webhooks: boolean;
-  readonly budgets: boolean;
-  readonly metrics: boolean;
-  /** True if the change log records at least one table. */
-  readonly changes: boolean;
 }
 
 export function createServiceReport(
