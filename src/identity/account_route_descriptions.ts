@@ -8,13 +8,9 @@ import {
 } from "../protocol/route_description.ts";
 
 /** The description of an account route in the OpenAPI document. */
-export interface AccountRouteDescription {
-  readonly id: string;
-  readonly summary: string;
-  readonly body?: JsonSchema;
-  readonly answers: RouteDescription["answers"];
-  readonly needsUser?: boolean;
-}
+export type AccountRouteDescription =
+  & Pick<RouteDescription, "id" | "summary" | "body" | "answers">
+  & Partial<Pick<RouteDescription, "needsUser">>;
 
 /** Returns a route's description. `protection` says what a request costs and requires. */
 export function describeAccountRoute(

@@ -42,7 +42,10 @@ export async function commitToDenoKv(
       throw error;
     });
     if (rechecked.done !== null) return rechecked.done;
-    const isConflict = !rechecked.isFree && sameStates(rechecked.checks, current);
+    const isSame = rechecked.checks.every(({ versionstamp }, index) =>
+      versionstamp === current[index]?.versionstamp
+    );
+    const isConflict = !rechecked.isFree && isSame;
     if (limit.leftMs() === 0 || isConflict) return result;
     current = rechecked.checks;
   }
@@ -155,10 +158,6 @@ async function recheck(kv: RetryingKv, prepared: PreparedCommit, limit: Deadline
       versionstamp: versionstamp ?? expired.get(encodeKey(key)) ?? null,
     })),
   };
-}
-
-function sameStates(left: readonly KeyValueCheck[], right: readonly KeyValueCheck[]): boolean {
-  return left.every(({ versionstamp }, index) => versionstamp === right[index]?.versionstamp);
 }
 
 /**

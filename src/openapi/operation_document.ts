@@ -37,7 +37,7 @@ export function operationDocument(
   const body = contentOf(endpoint, schema);
   const parameters = [
     ...route.path.startsWith("/:id") ? [idParameter(resource)] : [],
-    ...queryParameters(endpoint.name, resource),
+    ...queryParameters[endpoint.name]?.(resource) ?? [],
     ...functionParameters(found === undefined ? [] : candidatesOf(found), route),
     ...requestHeaders(route, resource, facts),
   ];

@@ -5,14 +5,10 @@ import type { OperationName } from "../resource/model/operation.ts";
 import { isDocument } from "../schema/structured/structured_value.ts";
 import { describeRelation } from "./service_schema.ts";
 
-export function queryParameters(name: OperationName, resource: Resource): readonly JsonSchema[] {
-  return parameters[name]?.(resource) ?? [];
-}
-
-type Parameters = (resource: Resource) => readonly JsonSchema[];
-
 /** The query parameters of the operations; null for an operation without query parameters. */
-const parameters: Readonly<Record<OperationName, Parameters | null>> = {
+export const queryParameters: Readonly<
+  Record<OperationName, ((resource: Resource) => readonly JsonSchema[]) | null>
+> = {
   ...{ update: null, replace: null, delete: null, "batch-create": null, "batch-update": null },
   ...{ "batch-replace": null, "batch-delete": null, procedure: null, export: null, restore: null },
   query: null,

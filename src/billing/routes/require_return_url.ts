@@ -15,11 +15,7 @@ export function requireReturnUrl(
   // Browsers treat a backslash as a slash. Other parsers do not, and could find another host.
   const isAllowed = parsed !== null && !url.includes("\\") && /^https?:$/.test(parsed.protocol) &&
     parsed.username === "" && parsed.password === "" && origins.includes(parsed.origin);
-  if (isAllowed) return withPlaceholders(parsed.href);
+  // Restores placeholders such as {CHECKOUT_SESSION_ID}, whose braces the URL parser has encoded.
+  if (isAllowed) return parsed.href.replace(/%7B([A-Z][A-Z_]*)%7D/g, "{$1}");
   throw invalidCheckout([{ path, message: "must be a URL of an origin in returnOrigins" }]);
-}
-
-/** Restores placeholders such as {CHECKOUT_SESSION_ID}, whose braces the URL parser has encoded. */
-function withPlaceholders(href: string): string {
-  return href.replace(/%7B([A-Z][A-Z_]*)%7D/g, "{$1}");
 }

@@ -47,7 +47,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
   }
 
   async function fetch(request: Request, info?: RequestInfo): Promise<Response> {
-    if (describesTables(request.url)) await looks.current();
+    if (describesTables.test(parseRequestTarget(request.url).path)) await looks.current();
     const [asked, version] = [current, looks.version()];
     const response = await answer(request, info);
     if (response.status >= 500) await looks.ended();
@@ -112,10 +112,8 @@ function isUnknown({ status }: Response, { url }: Request, { resources }: App): 
   return !resources.some((one) => path === one.url || path.startsWith(`${one.url}/`));
 }
 
-/** Returns true for the pages that describe tables: index, schema, OpenAPI document and MCP. */
-function describesTables(url: string): boolean {
-  return /\/(?:api\/?|__service\/(?:schema|mcp|openapi\.\w+))$/.test(parseRequestTarget(url).path);
-}
+/** Matches the paths of pages that describe tables: index, schema, OpenAPI document and MCP. */
+const describesTables = /\/(?:api\/?|__service\/(?:schema|mcp|openapi\.\w+))$/;
 
 /** The statuses after which a write has certainly changed nothing. */
 const unmade: ReadonlySet<number> = new Set([404, 405, 500]);

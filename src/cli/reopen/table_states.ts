@@ -1,4 +1,5 @@
 import type { RoleLimits } from "../../db/engine/engine.ts";
+import type { TablesChanged } from "../../runtime/observations/tables_changed.ts";
 import type { Introspection } from "../../db/introspection.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
@@ -32,14 +33,11 @@ export function describedTables(
   ]);
 }
 
-/** The names of tables that differ between two states of the database. */
-export interface TableChanges {
-  readonly added: readonly string[];
-  readonly gone: readonly string[];
-  readonly changed: readonly string[];
-}
-
-export function tableChanges(before: TableStates, after: TableStates): TableChanges {
+/** Returns the names of tables that differ between two states of the database. */
+export function tableChanges(
+  before: TableStates,
+  after: TableStates,
+): Omit<TablesChanged, "kind"> {
   const [old, now] = [[...before.keys()], [...after.keys()]];
   return {
     added: now.filter((name) => !before.has(name)),

@@ -158,17 +158,11 @@ export class RateLimiter {
   #leaseOf(caller: string): LocalTokenAllowance {
     const known = this.#leases.get(caller);
     if (known !== undefined) return known;
-    const lease = new LocalTokenAllowance({
-      limit: this.limit,
-      store: this.#store,
-      clock: this.#clock,
-    }, ["limit", this.id, shortHash(caller)]);
+    // Unlike UTF-8, JSON keeps lone surrogates distinct.
+    const hash = createHash("sha256").update(JSON.stringify(caller)).digest("base64url");
+    const context = { limit: this.limit, store: this.#store, clock: this.#clock };
+    const lease = new LocalTokenAllowance(context, ["limit", this.id, hash.slice(0, 22)]);
     this.#leases.set(caller, lease);
     return lease;
   }
-}
-
-/** Hashes a caller for a key in the store. Unlike UTF-8, JSON keeps lone surrogates distinct. */
-function shortHash(caller: string): string {
-  return createHash("sha256").update(JSON.stringify(caller)).digest("base64url").slice(0, 22);
 }

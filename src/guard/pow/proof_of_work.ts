@@ -119,12 +119,6 @@ export interface RequestProofOfWorkOptions {
   proofOfWork(): ProofOfWork;
 }
 
-/** Why proof of work is required: because of the operation, a used-up budget, or both. */
-interface WorkReason {
-  readonly gate: boolean;
-  readonly overflow: boolean;
-}
-
 /** The proof of work of one request. Determines its difficulty, and uses one solution. */
 export class RequestProofOfWork {
   readonly #options: RequestProofOfWorkOptions;
@@ -137,9 +131,12 @@ export class RequestProofOfWork {
     this.#guarded = guarded;
   }
 
-  /** Resolves if the work is proved or the trust hook requires none. Otherwise throws a 428. */
+  /**
+   * Resolves if the work is proved or the trust hook requires none. Otherwise throws a 428. Work is
+   * required because of the operation (`gate`), a used-up budget (`overflow`), or both.
+   */
   async require(
-    demand: WorkReason,
+    demand: { readonly gate: boolean; readonly overflow: boolean },
     gates: readonly PowGate[],
     budget: RequestBudget | null,
   ): Promise<void> {

@@ -2,7 +2,7 @@ import { type Context, Hono } from "@hono/hono";
 import type { User } from "../../auth/authorize.ts";
 import type { Admission } from "../../guard/admission.ts";
 import { addressGroup, clientAddress } from "../../guard/client_address.ts";
-import type { Guard } from "../../guard/guard.ts";
+import type { AuthenticatorDependencies } from "../authenticator_dependencies.ts";
 import type { GuardedRequest, OperationProtection } from "../../guard/operation_protection.ts";
 import { Problem } from "../../problem/problem.ts";
 import { withRouteDescription } from "../../protocol/route_description.ts";
@@ -32,12 +32,10 @@ import { sessionTokenOfRequest } from "../sessions/sessions.ts";
 import { setSignupCookie } from "../signups/signup_cookie.ts";
 import { changePassword, logOut, logOutEverywhere, readPasswordChange } from "./use_session.ts";
 
-export interface AccountRoutesOptions {
+export interface AccountRoutesOptions
+  extends Pick<AuthenticatorDependencies, "guard" | "trustedProxies" | "basePath"> {
   readonly service: AccountService;
   readonly protections: AccountProtections;
-  readonly guard: Guard;
-  readonly trustedProxies: number;
-  readonly basePath: string;
 }
 
 interface AccountRoute<Input> {

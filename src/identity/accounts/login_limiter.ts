@@ -51,7 +51,8 @@ export class LoginLimiter {
         try {
           return await semaphore.run(() => tracked(login, running));
         } catch (error) {
-          if (!isExhausted(error) || running.size === 0) throw error;
+          const isExhausted = error instanceof Problem && error.slug === "budget-exhausted";
+          if (!isExhausted || running.size === 0) throw error;
           await Promise.race(running);
         }
       }
@@ -60,10 +61,6 @@ export class LoginLimiter {
       if (turns.count === 0) this.#turns.delete(identity);
     }
   }
-}
-
-function isExhausted(error: unknown): boolean {
-  return error instanceof Problem && error.slug === "budget-exhausted";
 }
 
 /** Runs a login, which is in the set `running` while it holds tokens. */

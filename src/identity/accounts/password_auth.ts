@@ -3,7 +3,6 @@ import type { AppStore } from "../../kv/open_key_value_store.ts";
 import type { AuthenticatorDependencies } from "../authenticator_dependencies.ts";
 import { SessionCookie } from "../sessions/session_cookie.ts";
 import { beginSessionEpoch, createSessionAuth, Sessions } from "../sessions/sessions.ts";
-import type { Accounts } from "./account.ts";
 import { resolveAccountProtections } from "./account_protections.ts";
 import { createAccountRoutes } from "./account_routes.ts";
 import type { AccountService } from "./account_service.ts";
@@ -16,8 +15,7 @@ import {
   type PasswordAuthOptions,
   type ResolvedPasswordAuthOptions,
 } from "./password_auth_options.ts";
-import type { PasswordRules } from "./password_rules.ts";
-import { createPasswords, type Passwords } from "./passwords.ts";
+import { createPasswords } from "./passwords.ts";
 
 /**
  * Returns the authenticator for accounts with passwords. Below `{basePath}/auth`, it serves signup,
@@ -67,10 +65,8 @@ export interface AccountAdministrationDependencies
   readonly store: Pick<AppStore, "need" | "configured">;
 }
 
-export interface AccountAdministration {
-  readonly accounts: Accounts;
-  readonly passwords: Passwords;
-  readonly rules: PasswordRules;
+export interface AccountAdministration
+  extends Pick<AccountService, "accounts" | "passwords" | "rules"> {
   /** Ends all sessions of a user. A running service may still trust them for a short time. */
   endSessions(userId: string): Promise<void>;
 }

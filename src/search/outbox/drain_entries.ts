@@ -17,7 +17,7 @@ import type { OutboxStore } from "./outbox_store.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import type { Connection } from "../../db/driver.ts";
 import { StoreError } from "../../kv/store_error.ts";
-import type { Row, TableInfo } from "../../schema/table_info.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
 import type { IndexChange } from "../search_adapter.ts";
 import { readSearchedRows, type SearchIndex, type SearchTexts, textsOf } from "../search_index.ts";
 
@@ -264,8 +264,11 @@ async function readGiven(
   return await Promise.all(some.map(async ({ entry, version }): Promise<GivenEntry> => {
     const key = keyOfDocument(entry.docId, index.table);
     if (entry.given === null) return { key, version, texts: undefined };
+    // Only `enqueue` stores documents, and it accepts only objects.
     const bytes = entry.given === "document" ? await records.givenDocument(entry) : null;
-    const texts = bytes === null ? null : textsOf(parseDocument(bytes), index.fields);
+    const texts = bytes === null
+      ? null
+      : textsOf(JSON.parse(new TextDecoder().decode(bytes)), index.fields);
     return { key, version, texts };
   }));
 }
@@ -296,9 +299,4 @@ function keyOfDocument(docId: string, table: TableInfo): Key {
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.toWellFormed().slice(0, 300);
-}
-
-function parseDocument(bytes: Uint8Array): Row {
-  // The cast is safe: only `enqueue` stores documents, and `enqueue` accepts only objects.
-  return JSON.parse(new TextDecoder().decode(bytes)) as Row;
 }

@@ -152,7 +152,10 @@ function relatedMutationsOf(
   const from = before === null ? null : queuePositionOf(before);
   const to = after === null ? null : queuePositionOf(after);
   if (after !== null && to !== null) {
-    mutations.push({ kind: "set", key: outboxKeys.place(name, to), value: placedOf(after) });
+    const { index, docId, since, lease, readyRevision } = after;
+    const state = { isLeased: lease !== null, hasWork: readyRevision !== null };
+    const queued: Omit<QueuedDocument, "at"> = { index, docId, since, ...state };
+    mutations.push({ kind: "set", key: outboxKeys.place(name, to), value: queued });
   }
   if (from !== null && (from.kind !== to?.kind || from.at !== to.at)) {
     mutations.push({ kind: "delete", key: outboxKeys.place(name, from) });
@@ -161,11 +164,6 @@ function relatedMutationsOf(
     mutations.push({ kind: "delete", key: outboxKeys.document(name) });
   }
   return mutations;
-}
-
-function placedOf(entry: OutboxEntry): Omit<QueuedDocument, "at"> {
-  const { index, docId, since, lease, readyRevision } = entry;
-  return { index, docId, since, isLeased: lease !== null, hasWork: readyRevision !== null };
 }
 
 function asPlaced({ key, value }: KeyValueEntry): QueuedDocument {
