@@ -2,7 +2,7 @@ import { isPolicy, type Policy } from "../auth/policy.ts";
 import type { ScopeResult, User } from "../auth/authorize.ts";
 import { compileFilter } from "../compile/where.ts";
 import type { Driver } from "../db/driver.ts";
-import { type Filter, termsOnSameRow } from "../filter/filter.ts";
+import { type Filter, relatedTerms, termsOnSameRow } from "../filter/filter.ts";
 import type { Operator } from "../filter/operators/operator.ts";
 import {
   equalOperator,
@@ -13,7 +13,7 @@ import { RuleFault } from "../filter/rule_fault.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import type { Observer } from "../runtime/runtime.ts";
-import type { TableInfo } from "../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { sql, tableName, toStatement } from "../sql/fragment.ts";
 
 /**
@@ -21,15 +21,42 @@ import { sql, tableName, toStatement } from "../sql/fragment.ts";
  * users, other functions with the users of `samples`, and public functions. Each result is
  * resolved, compiled and sent to the database, which reads no rows. Throws a plain Error for the
  * first scope with a fault. If a public function throws, or a policy throws for the default example
- * user (which may lack members), the service only logs a notice.
+ * user (which may lack members), the service only logs a notice. Another notice advises an index
+ * for each relation that a scope follows without an index.
  */
 export async function tryScopes(
   resources: readonly Resource[],
   samples: readonly User[],
   observe: Observer,
 ): Promise<void> {
+  const advised = new Set<ColumnInfo>();
   for (const resource of resources) {
-    for (const trial of trialsOf(resource, samples)) await tryScope(trial, resource, observe);
+    for (const trial of trialsOf(resource, samples)) {
+      const filter = await tryScope(trial, resource, observe);
+      if (filter !== null) adviseIndexes(filter, { trial, resource, observe, advised });
+    }
+  }
+}
+
+/** Reports, only once, each unindexed column by which a scope finds related rows. */
+function adviseIndexes(
+  filter: Filter,
+  { trial, resource, observe, advised }: {
+    readonly trial: Trial;
+    readonly resource: Resource;
+    readonly observe: Observer;
+    readonly advised: Set<ColumnInfo>;
+  },
+): void {
+  for (const term of relatedTerms(filter)) {
+    for (const { table, other: [column], other } of term.relation.steps) {
+      if (column === undefined || advised.has(column) || other.some(resource.isIndexed)) continue;
+      advised.add(column);
+      const message = `${trial.name} of "${resource.table.label}" finds rows of "${table.label}" ` +
+        `by "${column.name}", but no index begins with this column: create one`;
+      observe({ kind: "notice", message });
+    }
+    adviseIndexes(term.filter, { trial, resource, observe, advised });
   }
 }
 
@@ -90,12 +117,12 @@ async function tryStatement(filter: Filter, table: TableInfo, driver: Driver): P
   }
 }
 
-/** Calls a scope with an example user, and sends its filter to the database. */
+/** Returns the filter of a test call; null for `all()` or `none()`, or if the function threw. */
 async function tryScope(
   { name, policyName, caller, isGiven, call }: Trial,
   { table, driver, policy, identityOf }: Resource,
   observe: Observer,
-): Promise<void> {
+): Promise<Filter | null> {
   const fault = (message: string, cause: unknown) => {
     const named = policyName === null ? "" : `, policy "${policyName}"`;
     const told = message.startsWith(named.slice(2)) ? message.slice(named.length) : message;
@@ -104,10 +131,11 @@ async function tryScope(
   };
   try {
     const filter = policy.resolve(await call(), name);
-    if (filter.kind === "all" || filter.kind === "none") return;
+    if (filter.kind === "all" || filter.kind === "none") return null;
     requireEnumValues(filter);
     // With `actAs`, the statement is not tried, because it would need the role of a user.
     if (identityOf === null) await tryStatement(filter, table, driver);
+    return filter;
   } catch (cause) {
     if (cause instanceof RuleFault || cause instanceof Problem) {
       const { message } = cause.cause instanceof RuleFault || cause.cause instanceof Problem
@@ -126,5 +154,6 @@ async function tryScope(
       `${name} of "${table.label}" could not be tried ${caller}: ${reason}; give it ` +
       "samples";
     observe({ kind: "notice", message });
+    return null;
   }
 }

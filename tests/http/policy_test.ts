@@ -153,6 +153,8 @@ testOnEngines(
       assertEquals((await send("DELETE", "/api/teams/2", undefined, as("ada"))).status, 204);
       const notices = observations.filter(({ kind }) => kind === "notice");
       assertEquals(notices.map((one) => "message" in one ? one.message : ""), [
+        'auth.read of "teams" finds rows of "members" by "teamId", but no index begins with this ' +
+        "column: create one",
         'auth.delete of "teams" compares members.userId and members.role of different rows of ' +
         "members; where one row must pass both, write members.some(userId==…;role==…)",
       ]);
