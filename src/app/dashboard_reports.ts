@@ -7,7 +7,8 @@ import type { SearchOutbox } from "../search/outbox/search_outbox.ts";
 import type { ProblemLog } from "../service/dashboard/problem_log.ts";
 import { memberOf, type Report, requireParameter } from "../service/dashboard/report.ts";
 import { createRowHistoryReport } from "../service/dashboard/reports/row_history_report.ts";
-import { createServiceReport } from "../service/dashboard/reports/service_report.ts";
+import { describeResources } from "../service/dashboard/operator_resources.ts";
+import type { ServiceReport } from "../service/dashboard/reports/service_report.ts";
 import { Problem } from "../problem/problem.ts";
 import type { DocumentName } from "../search/outbox/outbox_entry.ts";
 import type { RateLimiter } from "../guard/budget/request_budget.ts";
@@ -115,7 +116,8 @@ function serviceReport(
 ): Report {
   const { title, version } = resolved.openapi.info;
   const { credits = null, billing = null } = resolved.dashboard ?? {};
-  return createServiceReport({
+  const { basePath, mountedAt: prefix } = resolved;
+  const answer = (): ServiceReport => ({
     name: title,
     version,
     environment: resolved.isProduction ? "production" : "development",
@@ -129,10 +131,10 @@ function serviceReport(
       metrics: resolved.observability.metrics !== null,
       changes: hubs.all().length > 0,
     },
-    resources,
-    basePath: resolved.basePath,
-    prefix: resolved.mountedAt,
+    basePath,
+    resources: describeResources({ resources, basePath, prefix }),
   });
+  return { name: "service", method: "GET", answer };
 }
 
 /** Creates the report of the search outbox, with the 200 oldest entries that failed too often. */

@@ -66,7 +66,9 @@ function encodePart(part: KeyValueKeyPart, key: KeyValueKey): string {
           }: a string in the key contains half a surrogate pair`,
         );
       }
-      return `\x02${escapeZeros(encodeText(part))}\0`;
+      return `\x02${
+        escapeZeros(ascii.test(part) ? part : Buffer.from(part, "utf8").toString("latin1"))
+      }\0`;
     case "bigint":
       return encodeInteger(part, key);
     case "number":
@@ -86,10 +88,6 @@ function encodePart(part: KeyValueKeyPart, key: KeyValueKey): string {
 
 // deno-lint-ignore no-control-regex -- ASCII includes control characters
 const ascii = /^[\x00-\x7f]*$/;
-
-function encodeText(text: string): string {
-  return ascii.test(text) ? text : Buffer.from(text, "utf8").toString("latin1");
-}
 
 function bytesText(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");

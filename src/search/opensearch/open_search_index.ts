@@ -4,9 +4,9 @@ import type { Observer, Random } from "../../runtime/runtime.ts";
 import type { IndexBackend, IndexChange, WriteOptions } from "../search_adapter.ts";
 import type { IndexDescription } from "../search_index.ts";
 import { documentWords, type SearchQuery, wordsAsWritten } from "../search_query.ts";
-import { type BulkLines, bulkLines } from "./bulk_lines.ts";
 import { fieldName, fieldQuery, wordsFieldMapping } from "./field_query.ts";
 import {
+  type BulkTarget,
   type IndexMetadata,
   isFromAllShards,
   isMissingIndex,
@@ -112,9 +112,9 @@ export class OpenSearchIndex implements IndexBackend {
       size = 0;
     };
     for (const change of changes) {
-      const document = this.#document(change);
-      some.push(bulkLines(change, document));
-      size += document === null ? 0 : Object.values(document).join("").length;
+      const written = this.#bulkLines(change);
+      some.push(written);
+      size += Object.values(written.lines[1] ?? {}).join("").length;
       if (size > maxBulkCharacters || some.length >= maxBulkDocuments) await flush();
     }
     await flush();
@@ -162,10 +162,13 @@ export class OpenSearchIndex implements IndexBackend {
     return { [keyField]: { type: "keyword" }, ...Object.fromEntries(fields) };
   }
 
-  #document({ key, texts }: IndexChange): Record<string, string> | null {
-    if (texts === null) return null;
+  #bulkLines({ key, texts, version }: IndexChange): BulkLines {
+    const id = formatKey(key);
+    const target = { _id: id, version, version_type: "external" };
+    if (texts === null) return { operation: "delete", id, lines: [{ delete: target }] };
     const fields = documentWords(texts).map((words, position) => [fieldName(position), words]);
-    return { [keyField]: formatKey(key), ...Object.fromEntries(fields) };
+    const document = { [keyField]: id, ...Object.fromEntries(fields) };
+    return { operation: "index", id, lines: [{ index: target }, document] };
   }
 
   async #bulk(some: readonly BulkLines[], isAwaited: boolean): Promise<void> {
@@ -293,6 +296,11 @@ export class OpenSearchIndex implements IndexBackend {
   #ask(index: string, request: OpenSearchRequest) {
     return this.#client.request({ ...request, path: `/${index}${request.path}` });
   }
+}
+
+/** The lines in a bulk request that write or remove one document. */
+interface BulkLines extends BulkTarget {
+  readonly lines: readonly Record<string, unknown>[];
 }
 
 interface PageOptions {

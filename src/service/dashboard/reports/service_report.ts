@@ -1,12 +1,4 @@
-import type { Report } from "../report.ts";
-import {
-  describeResources,
-  type ResourceDescription,
-  type ServedResources,
-} from "../operator_resources.ts";
-
-export interface ServiceReportDependencies
-  extends Omit<ServiceReport, "resources">, ServedResources {}
+import type { ResourceDescription } from "../operator_resources.ts";
 
 export interface ServiceReport {
   readonly name: string;
@@ -27,14 +19,4 @@ export interface ServiceReport {
   /** The resources' base path, such as `/api`. Requests as another user have the same base path. */
   readonly basePath: string;
   readonly resources: readonly ResourceDescription[];
-}
-
-export function createServiceReport(
-  { resources, prefix, ...facts }: ServiceReportDependencies,
-): Report {
-  const described: Report["answer"] = (): ServiceReport => ({
-    ...facts,
-    resources: describeResources({ ...facts, resources, prefix }),
-  });
-  return { name: "service", method: "GET", answer: described };
 }
