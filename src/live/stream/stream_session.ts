@@ -7,8 +7,7 @@ import type { StreamSlot } from "./stream_quota.ts";
 import { liveQueryOf, requireRecorded, type StreamRequest } from "./stream_request.ts";
 import { hasFixedScope, type ScopeHolder, type ScopeRecheck } from "./scope_recheck.ts";
 import type { Credentials } from "../../auth/authenticator.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
-import { repeatUpkeep } from "../repeat_upkeep.ts";
+import { randomDelayBetween, type Runtime } from "../../runtime/runtime.ts";
 
 interface StreamSessionOptions {
   /** Monotonic time at which the stream was opened. */
@@ -125,17 +124,23 @@ export function visitRegularly(
 ): () => void {
   const { clock } = runtime;
   let last = clock.elapsedMs();
-  return repeatUpkeep(runtime, visitMs, async () => {
-    const now = clock.elapsedMs();
-    const due: LiveStream[] = [];
-    for (const { stream, options: { expiresAt, endsAt } } of sessions.values()) {
-      const roundOf = (at: number) => Math.floor((at - endsAt) / roundMs);
-      if (expiresAt <= now) stream.expire();
-      else if (roundOf(now) > roundOf(last)) due.push(stream);
-    }
-    last = now;
-    if (due.length > 0) await visit(due);
-  });
+  let cancel = () => {};
+  const wait = () => {
+    cancel = clock.after(randomDelayBetween(runtime, 0.8 * visitMs, 1.2 * visitMs), () => {
+      wait();
+      const now = clock.elapsedMs();
+      const due: LiveStream[] = [];
+      for (const { stream, options: { expiresAt, endsAt } } of sessions.values()) {
+        const roundOf = (at: number) => Math.floor((at - endsAt) / roundMs);
+        if (expiresAt <= now) stream.expire();
+        else if (roundOf(now) > roundOf(last)) due.push(stream);
+      }
+      last = now;
+      if (due.length > 0) void visit(due);
+    });
+  };
+  wait();
+  return () => cancel();
 }
 
 const visitMs = 500;
