@@ -149,7 +149,7 @@ export class TableIdempotency implements IdempotencyStore {
       : { kind: "finished", fingerprint, answer: parseAnswer(answer) };
   }
 
-  /** Makes a record belong to another claim, if it has not changed since it was read. */
+  /** Assigns a record to the given claim, unless the record has changed since `found` was read. */
   async #takeOver({ id, owner, fingerprint }: IdempotencyClaim, found: Found): Promise<boolean> {
     const { changed } = await this.#run(
       sql`UPDATE ${name} SET owner = ${owner}, fingerprint = ${fingerprint}, answer = NULL,
@@ -207,7 +207,7 @@ const records = table("_service_idempotency", {
 });
 
 const name = identifier("_service_idempotency");
-/** Describes a timestamp column, for both `lease_until` and `expires_at`. */
+/** Describes `lease_until`, and also `expires_at`, because both are timestamp columns. */
 const momentColumn = columnInfoOf(records.leaseUntil);
 const leaseUntil = rawSql("lease_until");
 const expiresAt = rawSql("expires_at");

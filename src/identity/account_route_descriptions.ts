@@ -32,7 +32,7 @@ export function describeAccountRoute(
   };
 }
 
-/** Returns the description of the page at the path of a described route. */
+/** Describes the `GET` of an HTML page, which has the same path as the given account route. */
 export function describeLinkPage({ id }: AccountRouteDescription, summary: string) {
   const answers = { 200: { type: "text/html", schema: { type: "string" } } };
   return describeAccountRoute({ id: `${id}Page`, summary, answers }, null);

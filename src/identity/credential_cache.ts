@@ -31,7 +31,7 @@ interface Trusted {
  */
 export class CredentialCache {
   readonly #options: CredentialCacheOptions;
-  /** Null replaces a credential that this process has ended: the store may still return it. */
+  /** Null marks a credential that this process has ended, which the store may still return. */
   readonly #known = boundedMap<string, Trusted | null>(20_000);
   readonly #reading = new Map<string, Promise<Identification | null>>();
 

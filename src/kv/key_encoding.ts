@@ -97,7 +97,7 @@ function escapeZeros(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\0\xff") : text;
 }
 
-/** Encodes the length with the sign, then the magnitude. Inverts all bytes of a negative number. */
+/** Encodes sign and byte length, then the magnitude. Inverts all bytes of a negative number. */
 function encodeInteger(value: bigint, key: KeyValueKey): string {
   if (value === 0n) return "\x14";
   const hex = (value < 0n ? -value : value).toString(16);

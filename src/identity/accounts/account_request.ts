@@ -18,7 +18,7 @@ export interface AccountReply {
   readonly body: Readonly<Record<string, unknown>> | null;
   /** How the response changes the session cookie. Default: no change. */
   readonly cookie?: NewSession | "clear" | undefined;
-  /** The cookie that marks the browser of a signup. "" removes it. */
+  /** The cookie by which the service recognizes the browser of a signup. "" removes the cookie. */
   readonly signupCookie?: string | undefined;
   /** True if the budget tokens of the request are refunded. */
   readonly isFree?: boolean | undefined;
@@ -42,7 +42,7 @@ export class AccountFields {
     if (typeof value !== "string" || value === "") this.refuse(name, "must be a text");
     else if (value.length > maxLength) this.refuse(name, `has more than ${maxLength} characters`);
     else if (!value.isWellFormed()) this.refuse(name, "holds half a character");
-    // scrypt would ignore NUL at a password's end: HMAC pads its key with NUL (RFC 2104, 3).
+    // scrypt hashes "a" and "a\0" to the same value: HMAC pads its key with NUL (RFC 2104, 3).
     else if (value.includes("\0")) this.refuse(name, "holds a character that is none");
     else return value;
     return "";

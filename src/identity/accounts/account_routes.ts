@@ -83,7 +83,7 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
     withRouteDescription(me, async (context: Context<RouteEnv>) => {
       const user = context.get("user") ?? null;
       const carried = sessionTokenOfRequest(context.req.raw, service.cookie);
-      // Rejects if the store does not respond: a page must not take this for a logout.
+      // Rejects if the store does not respond: `user: null` would mean that the user is logged out.
       if (user === null && carried !== null) await service.sessions.identify(carried.token);
       const headers = new Headers({ "cache-control": "no-store", "vary": variesByUser });
       const body = { user: user === null ? null : userForResponse(user) };
@@ -119,7 +119,7 @@ function addSessionRoutes(add: AddRoute, { protections }: AccountRoutesOptions):
     path: "/password/change",
     description: change,
     read: readPasswordChange,
-    // Clients could use this route to guess passwords, too, so it is protected like the login.
+    // Clients could guess passwords here as well as at the login, so both have the same limits.
     limits: protections.login,
     isRefunded: true,
     run: changePassword,
@@ -274,14 +274,14 @@ function respond(
   else if (cookie !== undefined) {
     sessionCookie.set(headers, request, cookie.token, cookie.endsAt - clock.now());
   }
-  // Only browsers need this cookie. Another client proves its signup by the password instead.
+  // Only for browsers: other clients prove with the password that they sent the signup.
   if (signupCookie !== undefined && isFromOwnPage(request, trustedOrigins) === true) {
     setSignupCookie(headers, signupCookie, sessionCookie.isSecureFor(request));
   }
   return jsonResponse({ status, body }, request, headers);
 }
 
-/** Creates a response. The client library recognizes it by its type, which a 204 cannot have. */
+/** Creates a response. The client library needs a content type, so it gets 200 instead of 204. */
 function jsonResponse(
   { status, body }: AccountReply,
   request: Request,

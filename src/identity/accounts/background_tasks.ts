@@ -12,7 +12,7 @@ export class BackgroundTasks {
   /** Runs the work in a later turn of the event loop. */
   run(work: () => Promise<void>): void {
     const running = new Promise<void>((resolve) => runAfterPendingIo(resolve)).then(work)
-      // The client already has its response, and can repeat the request.
+      // Reports errors only to the operator, because the client already has its response.
       .catch((error) => this.#observe({ kind: "account_work_failed", error }))
       .finally(() => this.#running.delete(running));
     this.#running.add(running);

@@ -34,10 +34,10 @@ export function createMails(
     const { kind: mailKind, user: { email, name }, link } = mail;
     if (send === undefined) return observe({ kind: "mail_printed", mailKind, email, link });
     try {
-      // Other programs may have stored a name with a line break, which would start a new header.
+      // Other programs may have stored a name with a line break, which would start an email header.
       await send({ ...mail, user: { email, name: name?.replace(controls, " ") ?? null } });
     } catch (error) {
-      // The client already has its response, and can request another email.
+      // Only the operator learns of the error. The client can request another email.
       observe({ kind: "mail_failed", mailKind, error });
     }
   };

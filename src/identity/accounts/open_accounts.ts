@@ -213,7 +213,7 @@ function setOf(account: Account): KeyValueMutation {
   return { kind: "set", key: accountKey(account.id), value: account };
 }
 
-/** Returns the key of an account. Ids come from sessions, so they are short enough for a key. */
+/** Returns the key of an account. The id is a UUID, so it is short enough for a key. */
 function accountKey(id: string): KeyValueKey {
   return ["account", id];
 }

@@ -82,7 +82,7 @@ async function openAdministration(
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
     rules: passwords,
     async endSessions(userId) {
-      // Ends all older sessions. The epoch never expires: the lifetime of sessions is unknown here.
+      // The new epoch ends all sessions. It never expires: the sessions' lifetime is unknown here.
       if (configured !== null) await beginSessionEpoch(configured, userId, runtime);
     },
   };

@@ -177,7 +177,7 @@ export interface LinkOptions {
   readonly reset: string;
 }
 
-/** The look of the service's own pages for links in emails, and where the pages lead. */
+/** The look of the service's own pages for links in emails, and the login page they link to. */
 export interface LinkPageOptions {
   /** The name of the site. Default: none. */
   readonly title?: string | undefined;

@@ -83,7 +83,7 @@ const keyBytes = 32;
 
 function deriveKey(password: string, salt: Uint8Array, cost: ScryptCost): Promise<Uint8Array> {
   const { N, r, p } = cost;
-  // Node's default allows scrypt only 32 MiB of memory.
+  // Node allows scrypt 32 MiB of memory by default, which is too little for a higher cost.
   const maxmem = 256 * N * r + 1024 * 1024;
   return new Promise((resolve, reject) => {
     scrypt(password, salt, keyBytes, { N, r, p, maxmem }, (error, key) => {

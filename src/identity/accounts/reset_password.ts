@@ -11,7 +11,7 @@ import { countMail } from "../signups/mail_limits.ts";
 /** A requested password reset. It is stored under the hash of the token in the e-mail. */
 interface PasswordReset {
   readonly userId: string;
-  /** The old value of {@link passwordVersionOf}: a new password makes the link invalid. */
+  /** The version of the password at the request: a new password makes the link invalid. */
   readonly stamp: string;
   readonly expiresAt: number;
 }

@@ -133,7 +133,7 @@ function newRow(
   { clock, random }: Pick<Runtime, "clock" | "random">,
 ): ReadonlyMap<ColumnInfo, unknown> {
   const row = new Map<ColumnInfo, unknown>();
-  // Columns without a value in this row get their defaults from the database.
+  // The service sets only the defaults of these two kinds. The database sets all others.
   for (const column of table.columns) {
     if (column.default?.kind === "function") row.set(column, column.default.make());
     if (column.default?.kind === "value") row.set(column, column.default.value);

@@ -67,7 +67,7 @@ export class ApiKeys {
   /** Creates a key. Returns its string, which is not stored, and its record. */
   async create(given: NewApiKey): Promise<{ readonly text: string; readonly key: ApiKey }> {
     const { clock, random } = this.#runtime;
-    // The id does not begin with a hyphen: a command line would take the key for an option.
+    // In base64url, the id could begin with a hyphen, and `keys revoke` would read it as an option.
     const id = bytesToHex(random.bytes(idBytes));
     const secret = encodeBase64url(random.bytes(secretBytes));
     const key: ApiKey = { id, ...given, createdAt: clock.now(), lastUsedAt: null };

@@ -1,6 +1,6 @@
 import { getCookies, setCookie } from "@std/http/cookie";
 
-/** Returns the token that marks the browser of a signup, or null without the cookie. */
+/** Returns the token by which the service recognizes a signup's browser; null if missing. */
 export function readSignupCookie({ headers }: Request, isSecure: boolean): string | null {
   return getCookies(headers)[nameOf(isSecure)] ?? null;
 }

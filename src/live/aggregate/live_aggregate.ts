@@ -32,7 +32,7 @@ interface LiveAggregateOptions extends SharedResultOptions {
   readonly aggregateQuery: LiveAggregateQuery;
 }
 
-/** A live aggregate. Changes update it in memory if this is exact, and else cause a read. */
+/** A live aggregate. Updates its result in memory if the result stays exact, and else reads it. */
 export class LiveAggregate extends SharedResult<AggregateReadResult> implements GroupHolder {
   readonly #aggregateQuery: LiveAggregateQuery;
   readonly #memory: GroupMemory;
@@ -138,7 +138,7 @@ export class LiveAggregate extends SharedResult<AggregateReadResult> implements 
   }
 
   protected override async fetch(): Promise<AggregateReadResult> {
-    // The database also returns metrics that clients do not see, and one group more than the limit.
+    // Twice the limit, because the database also returns hidden metrics and one additional group.
     const maxBytes = 2 * this.context.limits.maxEventBytes;
     return await this.#readIncremental() ??
       { ...await this.#query(this.#plan, maxBytes), incremental: null };

@@ -212,7 +212,7 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
     return { shown: mean, compared: mean };
   }
   const digits = averageDigits(metric.column);
-  // If a sum has more decimals than `digits`, the database rounds the sum before dividing it.
+  // The database rounds such a sum before dividing it, so its average differs from an exact one.
   if (isAverage && sum.scale > digits) return null;
   const plain = printExactDecimal(
     isAverage ? divideExactDecimal(sum, BigInt(values), digits) : sum,

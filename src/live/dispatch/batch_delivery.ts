@@ -19,7 +19,7 @@ export type BytesForGroup = (group: SubscriberGroup) => GroupBytes;
 
 export interface Delivery {
   readonly chunkFor: BytesForGroup;
-  /** The subscribers that have already received individual events of the same step. */
+  /** Subscribers that receive no shared events, because they received individual ones. */
   readonly alreadyServed: ReadonlySet<LiveSubscriber>;
 }
 
@@ -64,8 +64,8 @@ export class FanOut {
   ): Promise<void> {
     this.#isUnderway = true;
     try {
-      // Pending I/O precedes even the first slice: the response to the writing client is sent
-      // first.
+      // Waits for pending I/O before each slice, even the first one, so that the client that has
+      // changed the rows receives its response first.
       let left = 0;
       for (const group of groups) {
         const chunk = chunkFor(group);
@@ -136,7 +136,7 @@ export class BatchEvents {
     if (individual.size > 0) (this.#individual ??= new Map()).set(group, individual);
   }
 
-  /** Makes the group start over instead of sending its transitions. Keeps only the first reason. */
+  /** Makes the group's clients discard their rows. Of several reasons, sends only the first. */
   invalidate(group: SubscriberGroup, reason: InvalidationReason): void {
     if (!this.#invalidations.has(group)) this.#invalidations.set(group, reason);
   }
@@ -226,7 +226,7 @@ export class BatchDelivery {
     this.#events.sendInvalidations();
     const groups: SubscriberGroup[] = [];
     for (const [group, transitions] of this.#events.transitions) {
-      // Without `heldRows`, the listeners of a group receive each change only as events.
+      // Listeners of a group with `heldRows` were already informed, by `doubt` or `invalidate`.
       if (group.transitionListeners.size > 0 && group.heldRows === null) {
         const known = transitions.filter((transition) => transition !== null);
         const { to } = this.#options;

@@ -121,7 +121,7 @@ export class BatchDispatch {
     );
   }
 
-  /** Makes a group that shows the row start over, because its events need the complete log step. */
+  /** Makes a group start over if it shows the row: its events need the complete log step. */
   #refusePart(group: SubscriberGroup, { before, after }: RowChange): void {
     const isShown = [before, after].some((image) =>
       image !== null && group.decide(image) !== false

@@ -39,7 +39,7 @@ export class RelatedFilterDispatch {
   matchRow(group: SubscriberGroup, rowChange: RowChange): boolean {
     const images = [rowChange.before, rowChange.after];
     if (images.every((image) => image === null || group.decide(image) === false)) return true;
-    // The rows of a shared result can differ from the rows that the clients of the group hold.
+    // A shared result can have other rows than the clients, so it cannot use their events.
     for (const listener of group.transitionListeners) listener.doubt(rowChange);
     if (group.liveSubscribers.size === 0) return true;
     // Events are created only for a complete step of the log.

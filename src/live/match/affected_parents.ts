@@ -78,7 +78,7 @@ export class AffectedParents<G extends AffectedGroup> {
     position: Position,
   ): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
-    // If the reads of the parents saw changes after `position`, these changes are needed, too.
+    // Reads of parents after `position` may have seen further changes, which are then needed, too.
     if (hasReadUpTo(position, parentRows)) {
       return this.#gather(parentRows, changeTest(changes));
     }
@@ -95,7 +95,7 @@ export class AffectedParents<G extends AffectedGroup> {
   async findAll(log: ChangeLog, position: Position): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
     const found = this.#gather(parentRows, () => false);
-    // The position of a read without rows may precede the time of the read, so it proves nothing.
+    // A read without rows may have seen changes after its position, so later changes are read, too.
     const isEmpty = parentRows.some((found) => found?.rows.size === 0);
     if (!isEmpty && hasReadUpTo(position, parentRows)) return found;
     const next = await log.next(position);

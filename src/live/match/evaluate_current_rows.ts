@@ -301,7 +301,7 @@ export async function readCurrentRows(
         statement,
         liveReadLimits(identity, Infinity),
       );
-      // If no row was found, `position` may precede the read. Callers need a later position.
+      // A read without rows may have seen changes after `position`, but none after this end.
       const at = cells.length === 0 ? await log.end() : position;
       const rows = reader.toRows(cells, columns).map((row, index) => {
         const read = cells[index] ?? [];

@@ -81,7 +81,7 @@ export class HeldRows {
     return rows;
   }
 
-  /** Returns the ids of rows in which clients that received the same changes can differ. */
+  /** Returns the ids of the rows that one of two clients may hold although the other does not. */
   divergentIds(other: HeldRows): ReadonlySet<string> {
     const ids = new Set([...this.idsAhead(), ...other.idsAhead()]);
     if (this.#all !== null && other.#all !== null) {

@@ -98,7 +98,7 @@ async function readParents<G>(
     // One row above the limit shows that there are too many.
     most: maxAffectedParents + 1,
     byIndex: isIndexed,
-    // Prevents a scan: few keys are searched, and the searched columns usually have an index.
+    // Avoids a scan of the table: the keys are few, and their columns usually have an index.
     isUnindexed: false,
   });
   if (found === null || found.rows.length > maxAffectedParents) return null;
