@@ -11,7 +11,7 @@ export type CommandOptions = Readonly<
       readonly type: "string" | "boolean";
       readonly short?: string;
       readonly multiple?: boolean;
-      /** True if the empty string is a value of the option. */
+      /** True if the option accepts an empty string as its value. */
       readonly mayBeEmpty?: boolean;
     }
   >
@@ -26,8 +26,8 @@ export interface CommandWords<Name extends string> {
 }
 
 /**
- * Splits a command's arguments into options and words. Throws a {@link Misuse} for an unknown
- * option and for a missing value. `command` is null if the arguments start the service.
+ * Splits a command's arguments into options and positional arguments. Throws a {@link Misuse} for
+ * an unknown option and for a missing value. If the arguments start the service, `command` is null.
  */
 export function readCommandWords<Options extends CommandOptions>(
   command: string | null,
@@ -109,7 +109,7 @@ function requireFit(
     if (option.type === "boolean" && value !== undefined) {
       throw new Misuse(`The option ${rawName} takes no value`);
     }
-    // In `--config --write`, the parser takes `--write` as the file name.
+    // In `--config --write`, the parser takes `--write` for the file name, which is missing.
     const isNextOption = value?.startsWith("-") === true && inlineValue !== true;
     const isMissing = value === undefined || value === "" && option.mayBeEmpty !== true;
     if (option.type === "string" && (isMissing || isNextOption)) {
@@ -127,7 +127,7 @@ export function optionsOf<Type extends "string" | "boolean", Name extends string
   type: Type,
   ...names: readonly Name[]
 ): Readonly<Record<Name, { readonly type: Type }>> {
-  // The cast is safe, because every name becomes a member.
+  // The cast is safe, because every name becomes a member of the object.
   return Object.fromEntries(names.map((name) => [name, { type }])) as Record<Name, { type: Type }>;
 }
 

@@ -89,7 +89,7 @@ export async function runOverStore(
   }
 }
 
-/** Returns a store that throws when it is used: the service has no store outside its memory. */
+/** Returns a store that throws when it is used, because no store exists outside the service. */
 function unreachableStore(action: string): AppStore {
   return {
     configured: null,

@@ -59,7 +59,7 @@ export async function prepareService(
   const accountsIn = command.users ? command.kv ?? defaultStoreFile : undefined;
   const service = await serveDatabase(database, {
     ...{ runtime, kv, accountsIn, acting },
-    // There is no operator token: the database's row-level policies determine the rights.
+    // With `actAs`, the database's policies determine all rights, so there is no operator token.
     rights: acting === null ? rights : { ...rights, token: null, readsNeedToken: false },
     isSearched: command.search,
     schemas: command.schemas,

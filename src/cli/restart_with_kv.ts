@@ -53,7 +53,7 @@ const parentVariable = "SERVICE_RUN_AGAIN_BY";
 
 const pollEveryMs = 500;
 
-/** Returns true if this process has all permissions, as it needs to start a child with `-A`. */
+/** Returns true if this process has all permissions: only then can it start a child with `-A`. */
 export function hasAllPermissions(): boolean {
   return permissions.every((name) => {
     const { state, partial } = Deno.permissions.querySync({ name });

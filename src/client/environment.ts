@@ -31,7 +31,7 @@ export function browserEnvironment(): ClientEnvironment {
   return browserEnvironmentOf({ environment: requestEnvironment() });
 }
 
-/** Completes a client's environment for live lists. A page that only sends requests loads none. */
+/** Adds what live lists need to a client's environment. Only pages with live lists load this. */
 export function pageEnvironmentOf(
   { environment }: Pick<Transport, "environment">,
 ): PageEnvironment {

@@ -5,7 +5,7 @@ import { isServerUrl } from "../../engines/server_url.ts";
 import { type CommandWords, Misuse, splitCommaList } from "../command_options.ts";
 import { quoteIdentifier } from "../../sql/fragment.ts";
 
-/** The options that load SQL functions and SQLite extensions, for commands that write. */
+/** The options of several commands that name SQL functions and SQLite extensions. */
 export const additionOptions = {
   functions: { type: "string" },
   extension: { type: "string", multiple: true },
@@ -68,7 +68,7 @@ export function readSchemaNames(text: string): readonly string[] | null {
 
 const nameAtStart = /^\s*(?:"((?:[^"]|"")+)"|([^\s",](?:[^",]*[^\s",])?))\s*(?=,|$)/;
 
-/** Returns a schema's name in the syntax of `--schema`, without quotes for the shell. */
+/** Returns a schema's name in the syntax of `--schema`. The caller must quote it for a shell. */
 export function formatSchemaName(name: string): string {
   return /^\s|\s$|[",]|^\*$/.test(name) ? quoteIdentifier(name) : name;
 }

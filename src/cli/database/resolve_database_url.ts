@@ -2,8 +2,8 @@ import { isServerUrl, withoutSecrets } from "../../engines/server_url.ts";
 import { pathExists } from "../path_exists.ts";
 
 /**
- * Returns the URL of a database in the arguments. A path without a scheme is a SQLite file. Throws
- * a plain Error if the file is missing, because opening it would create it.
+ * Returns the URL of the database that `place` names. A path without a scheme is a SQLite file.
+ * Throws a plain Error if the file is missing, because opening it would create it.
  */
 export async function databaseUrl(place: string): Promise<string> {
   const url = urlOf(place);

@@ -85,7 +85,7 @@ export async function serveDatabase(
   };
   const read = options.isReread === true ? await withRemainingKeys(db, wanted, observe) : wanted;
   const { tables, functions } = await findTables(db, read, runtime);
-  // If callers have their own roles, the connection's role may lack the rights for this check.
+  // If callers have their own roles, the limits of the connection's role do not matter.
   const limitsOf = async (some: readonly TableInfo[]) =>
     acting === null ? await readRoleLimits(db.driver, some) : new Map<TableInfo, RoleLimits>();
   const limits = await limitsOf(tables);
@@ -124,7 +124,7 @@ export async function serveDatabase(
     accountsIn,
     streams: recording === null ? undefined : streamsExcept(recording, limits),
     exampleQuery: "?limit=3",
-    // No other process can change an in-memory database, and it must not be opened twice.
+    // No other process can change the tables of an in-memory database, so they are not checked.
     describe: db.driver.isShared
       ? async () => {
         const remaining = await withRemainingKeys(db, wanted, () => {});

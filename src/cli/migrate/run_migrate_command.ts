@@ -159,7 +159,7 @@ interface MigrateTerminal {
   readonly ask: ((question: string) => boolean) | null;
 }
 
-/** Runs the SQL files of a folder, records them as applied without a run, or undoes them. */
+/** Runs the SQL files of a folder, records them as applied without running them, or undoes them. */
 async function migrateByFiles(
   command: MigrateCommand,
   { db, folder }: { readonly db: Database; readonly folder: string },

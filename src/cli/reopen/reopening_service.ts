@@ -44,7 +44,7 @@ class ReopeningService {
   /** The schema version that the last check found; null if the database did not respond. */
   #version: string | null = null;
   #checkOfFailure: Promise<void> | null = null;
-  /** The comparison of the tables in progress, or null. It can open a new app. */
+  /** The table comparison in progress, or null. A comparison opens a new app after a change. */
   #comparing: Promise<void> | null = null;
   /** True if the next check must open a new app even if nothing has changed. */
   #isAsked = false;
@@ -120,7 +120,7 @@ class ReopeningService {
     void before?.close();
   }
 
-  /** Opens an app, which can ask by `tablesChanged` if tables may have changed since then. */
+  /** Opens an app. The app calls `tablesChanged` to ask if it may have outdated tables. */
   async #open(isFirst: boolean): Promise<OpenService> {
     let opened: OpenService | null = null;
     const tablesChanged = async () => {

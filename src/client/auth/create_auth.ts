@@ -45,7 +45,7 @@ export interface Auth extends Store<AuthState> {
   refresh(): Promise<AuthUser | null>;
   /** Signs up. Returns the user, or null if the user must follow the link in a mail first. */
   signUp(account: Login & { readonly name?: string | undefined }): Promise<AuthUser | null>;
-  /** Creates the account with the token of a mail. In another browser, the password is needed. */
+  /** Creates the account with a mail's token. A browser that did not sign up needs `password`. */
   verify(link: { readonly token: string; readonly password?: string | undefined }): Promise<void>;
   /** Starts a session. */
   logIn(login: Login): Promise<AuthUser>;
@@ -115,7 +115,7 @@ export function createAuth(api: HasHandle, { onToken }: CreateAuthOptions = {}):
   const post = <Result>(place: string) => async (body?: object): Promise<Result> => {
     const sent = { ...body, transport: onToken && "bearer" };
     const { user = null, token = null, next } = await send("POST", place, sent).catch((error) => {
-      // The session may have ended elsewhere. The response to a wrong password is the same.
+      // A 401 means a wrong password or an ended session. Reading the user shows which.
       if (error.status === 401 && store.get().user) refresh().catch(() => {});
       throw error;
     });

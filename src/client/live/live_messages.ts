@@ -13,7 +13,7 @@ export interface RowDescription {
   readonly primaryKey: readonly string[];
   /** The types of the readable fields. */
   readonly types: FieldTypes;
-  /** The members of a new row whose body sets none of them: constant defaults and NULL. */
+  /** The values that a new row's fields get if its body omits them: constant defaults and NULL. */
   readonly defaults?: LiveRow | undefined;
 }
 
@@ -42,8 +42,8 @@ export type LiveMessage =
   | (RowDescription & {
     readonly type: "opened";
     /**
-     * True if the stream continues after the token in the request. The token can be older than the
-     * last token that the previous stream sent. If false, the service sends all rows.
+     * True if the stream continues after the token in the request. If the previous stream has sent
+     * newer tokens since then, some changes arrive twice. If false, the service sends all rows.
      */
     readonly isResumed: boolean;
     /** The number of streams that the client has requested so far, including this one. */

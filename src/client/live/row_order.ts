@@ -34,7 +34,7 @@ export function sortFieldOf(key: string): string {
   return key.replace(/^-|:.*$/g, "");
 }
 
-/** Returns a sorted list without some rows, and with other rows. Sorts the list if many are new. */
+/** Returns a sorted list without the rows in `removed`, and with the rows in `added`. */
 export function changedList(
   items: readonly LiveRow[],
   removed: ReadonlySet<unknown>,

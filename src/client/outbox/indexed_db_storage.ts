@@ -42,7 +42,7 @@ export async function indexedDbStorage(
 
   const begin = async () => (await (database ??= open())).transaction(name, "readwrite");
 
-  /** Runs `work` in a transaction. After the commit, the function from `work` reads the result. */
+  /** Runs `work` in a transaction. After the commit, calls the function that `work` returned. */
   async function run<T>(work: (store: IndexedDbObjectStore) => () => T): Promise<T> {
     const transaction = await begin().catch(() => {
       // Safari closes the databases of hidden pages, sometimes without an event.

@@ -53,7 +53,7 @@ export interface OutboxState {
 /** Shows the jobs in live lists as overlays (unconfirmed writes). Resolves the writes' promises. */
 export interface JobView extends Store<OutboxState> {
   show(job: Job, row?: JobRow | null): void;
-  /** Shows the stored jobs. A job that another tab has removed ends in this tab after a second. */
+  /** Shows the stored jobs. After a second, a job that another tab has removed counts as sent. */
   showStored(stored: readonly Job[], error?: ServiceError | null): void;
   /** Remembers the row's path and the row's new ETag after the job has been sent. */
   learn(job: Job, row: JobRow | null): void;

@@ -37,7 +37,7 @@ export function newJob(
     other.state === "waiting" && laneOf(other, created) === lane
   );
   if (before === undefined) return job;
-  // Without the option `base`, the user saw the row with the effect of the previous job.
+  // Without `base`, the user saw the effect of the job `before`, so both jobs have the same base.
   const seen = base === undefined ? before : job;
   return { ...job, after: before.idempotencyKey, base: seen.base, ifMatch: seen.ifMatch };
 }

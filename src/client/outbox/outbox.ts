@@ -40,7 +40,7 @@ export interface Write<Row> {
   readonly id: string;
   /**
    * Resolves with the row of the response when the service has executed the write, even if no
-   * stream has confirmed the write yet. Otherwise like `done`.
+   * stream has confirmed the write yet. The value and the errors are the same as for `done`.
    */
   readonly acknowledged: Promise<(Row & WithTag) | null>;
   /**

@@ -32,7 +32,7 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   const stored = storedJobs(view, options);
 
   async function change(job: Job, changes: Partial<Job>): Promise<Job | undefined> {
-    // A new key replaces a refused or outdated request, for which no other job must wait now.
+    // A new key means a new request. Other jobs must no longer wait for the old request.
     if (changes.idempotencyKey) await release(job);
     return stored.change(job, changes);
   }

@@ -14,10 +14,10 @@ import type { Transport } from "../../api/transport.ts";
 
 interface ShownWrite {
   readonly overlay: Overlay;
-  /** The row that a list shows after the write, by the row before it. */
+  /** The shown rows with the write's effect, by the row without this effect. */
   readonly rows: WeakMap<object, LiveRow>;
   readonly has: Set<OpenList>;
-  /** The lists that received the write's event. Each list is added to `has` at its next token. */
+  /** Lists that received the write's event. At its next token, a list has the row: see `has`. */
   readonly echoes: Set<OpenList>;
   /** Number of streams requested before the write's acknowledgement; `Infinity` until then. */
   askedBefore: number;
@@ -185,7 +185,7 @@ export class Overlays implements ShownOverlays {
   }
 }
 
-/** Returns the row after a write: the object that the list has shown before, if it is the same. */
+/** Returns a row with a write's effect. For the same `before`, returns the same object again. */
 function shownRow(
   { overlay: { id, resource, fields, computed }, rows }: ShownWrite,
   list: OpenList,
@@ -206,7 +206,7 @@ function takesNew({ filter, accepts }: OpenList): boolean {
   return !filter || !!accepts;
 }
 
-/** Marks the target of a new row. No row id has a string form that begins with this character. */
+/** Begins the target of a new row. No row id, as a string, begins with this character. */
 const newMark = "\0";
 
 /** How long to wait for the event of a write, in milliseconds, before opening a new stream. */

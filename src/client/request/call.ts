@@ -23,8 +23,8 @@ export interface CallResult {
 export type Call<Result> = (options?: CallOptions, body?: unknown) => Promise<Result>;
 
 /**
- * Returns the function that sends requests with a method and a path within the resource. If
- * `member` is a string, the call returns only the value of the response, or this member of it.
+ * Returns the function that sends requests with a method and a path within the resource. With
+ * `member`, the call returns only this member of the response's JSON, or all of it for `""`.
  */
 export interface CallFactory {
   (method: string, place: string): Call<CallResult>;

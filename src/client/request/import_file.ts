@@ -27,7 +27,7 @@ export class ImportError extends ServiceError {
   /** Always `ImportError`. */
   override readonly name: string = "ImportError";
 
-  /** The lines of the refused rows, and the numbers of rows. */
+  /** The lines of the refused rows, and how many rows were read and written. */
   // The cast is safe: `importFile` creates this error only for a problem with these details.
   readonly report: ImportReport = this.problem?.details as unknown as ImportReport;
 }
@@ -61,7 +61,7 @@ export async function importFile<R extends ApiResource>(
     const response = await transport.send({
       method: "POST",
       path: `${path}/import${queryString(query)}`,
-      // The numbers of a file are exact, although the client accepts only safe numbers.
+      // An NDJSON file contains numbers with all digits, unlike responses, which have safe numbers.
       headers: { "content-type": isNdjson ? "application/x-ndjson;numbers=exact" : "text/csv" },
       signal,
       // The default is the longest delay of a timer, because the duration depends on the file.

@@ -87,7 +87,7 @@ export class ConflictError extends ServiceError {
 export async function errorOfResponse(response: Response, now?: number): Promise<ServiceError> {
   const { status, headers } = response;
   const after = headers.get("retry-after")!;
-  // Without the header, `after` is null, and both forms are NaN or 0. A timer overflows at 24 days.
+  // `after` is seconds or a date. Without the header, `ms` is NaN. Timers overflow at 24 days.
   const ms = Math.min(86_400_000, +after * 1000 || Date.parse(after) - now!);
   const facts = { status, retryAfterMs: Math.max(0, ms) || null };
   const problem = await response.json().catch(() => null);

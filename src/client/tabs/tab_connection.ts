@@ -166,7 +166,7 @@ export class TabConnection implements LiveConnection {
     one.subscriber.receive(known);
   }
 
-  /** Opens a subscription for another tab. Ends it with that tab or by the returned function. */
+  /** Subscribes for another tab, until that tab ends or the returned function is called. */
   #serve({ tab, key, path, token, asked }: FollowRequest): () => void {
     const { name, locks } = this.#shared;
     const ending = new AbortController();
