@@ -40,8 +40,8 @@ export function readCommandWords<Options extends CommandOptions>(
 }
 
 /**
- * Splits the arguments of a command with verbs. `verbs` names the options that only some verbs
- * have. Throws a {@link Misuse} for an unknown option and for an option of another verb.
+ * Splits the arguments of a command with a verb, such as `keys create`. `verbs` names the options
+ * that only some verbs have. Throws a {@link Misuse} for an option that this verb does not have.
  */
 export function readVerbWords<Options extends CommandOptions, Verb extends string>(
   command: string,

@@ -37,7 +37,7 @@ export function actAsSupabase({ environment }: Pick<Runtime, "environment">): Su
       roles,
       as(user) {
         const role = user === null ? "anon" : String(user.claims?.role);
-        // Policies read the claims as JSON, also for anonymous callers.
+        // Policies read the claims as JSON, so anonymous callers need claims, too.
         const told = user === null ? { role } : { ...user.claims, sub: user.id, role };
         return { role, settings: { "request.jwt.claims": JSON.stringify(told) } };
       },

@@ -5,7 +5,7 @@ import type { Observer } from "../../runtime/runtime.ts";
 import { Misuse } from "../command_options.ts";
 import { readSchemaNames } from "./additions.ts";
 
-/** The key columns of views, and of tables without a primary key, by name. */
+/** The key columns of views and of tables without a primary key, by the view's or table's name. */
 export type DeclaredKeys = Readonly<Record<string, readonly string[]>>;
 
 /**

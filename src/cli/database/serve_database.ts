@@ -203,7 +203,7 @@ function definition(
     ...common,
     capabilities: { ...common.capabilities, enableSubscribe: hasStreams },
     id: table.primaryKey.map((column) => column.name),
-    // As no column is known to be a version, ETags are hashes of rows.
+    // No column is known to contain a version of the row, so ETags are hashes of rows.
     etag: {},
     ...(auth === undefined ? {} : { auth }),
     ...(path === undefined ? {} : { path }),

@@ -248,7 +248,7 @@ async function openNamed(
 ): Promise<Database> {
   const onlyReads = dryRun || write !== null || (check && migrations === null);
   const url = await urlOfDatabaseToMigrate(database, onlyReads);
-  // Opening a SQLite file for writing changes its journal mode.
+  // A command that only reads must not change the file's journal mode, as opening for writing does.
   const readOnly = onlyReads && /^(?:node-)?sqlite:(?!:memory:)/i.test(url);
   return await openDatabase(url, { ...additions, readOnly });
 }

@@ -31,7 +31,7 @@ export class DirectConnection implements LiveConnection {
   /** Minimum delay before the next stream, in milliseconds; the service can set it. */
   #retryMs = 1_000;
   #pausedUntil = 0;
-  /** The service asked for a pause until this time, so a visible page does not end the pause. */
+  /** The service asked for a pause until this time. Showing the page does not end this pause. */
   #limitedUntil = 0;
   #opensAt = Infinity;
   #cancelOpening = () => {};

@@ -78,7 +78,7 @@ function createLiveListStore(
     try {
       return work();
     } catch (error) {
-      // Without a token, a later subscription starts over with all rows.
+      // Without a resume token, a later subscription starts over with all rows.
       set.token = null;
       close();
       state = { status: "closed", error: null };

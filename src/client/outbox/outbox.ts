@@ -53,7 +53,7 @@ export interface Write<Row> {
 
 /** A row from the service. `_etag` is present if the resource has ETags. */
 export interface WithTag {
-  /** The row's ETag. A later write is sent with it if the write's option `base` contains it. */
+  /** The row's ETag. If the `base` of a later write contains the ETag, the write requires it. */
   readonly _etag?: string;
 }
 

@@ -91,7 +91,7 @@ async function upload(
   if (onProgress && XMLHttpRequest && fetch === browserFetch) {
     return await uploadInBrowser(request, body, new XMLHttpRequest(), report);
   }
-  // Only service workers have `clients`. They belong to a browser, but lack `XMLHttpRequest`.
+  // A service worker (which has `clients`) is in a browser, although it has no `XMLHttpRequest`.
   const isStreamed = onProgress && !XMLHttpRequest && !clients;
   return await fetch(new Request(request, isStreamed ? streamed(body, report) : { body }));
 }
