@@ -53,7 +53,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
     if (response.status >= 500) await looks.ended();
     else if (isUnknown(response, request, asked.app)) await looks.current();
     else return response;
-    // If the tables changed and changed back, the app is the same: only the version tells of this.
+    // If the tables changed and changed back, the app is the same. Only the version differs.
     const isOther = response.status >= 500 && looks.version() !== version;
     if (current === asked && !isOther) return response;
     if (!reads.has(request.method)) {

@@ -31,7 +31,7 @@ export class DirectConnection implements LiveConnection {
   /** Minimum delay before the next stream, in milliseconds; the service can set it. */
   #retryMs = 1_000;
   #pausedUntil = 0;
-  /** The service asked for a pause until this time. Showing the page does not end this pause. */
+  /** The end of a pause for which the service asked. A page that becomes visible cannot end it. */
   #limitedUntil = 0;
   #opensAt = Infinity;
   #cancelOpening = () => {};
