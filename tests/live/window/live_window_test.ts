@@ -213,6 +213,12 @@ Deno.test("the parameters of a window are checked, and its first event says how 
       await problem("limit=2&skipExisting=true"),
       '400 Cannot use "skipExisting" with "limit": the rows depend on each other',
     );
+    for (const name of ["cursor", "totalCount"]) {
+      assertEquals(
+        await problem(`limit=2&skipExisting=false&${name}=true`),
+        `400 Cannot use "${name}" here: a stream begins with the first rows`,
+      );
+    }
     assert(
       (await problem("limit=2&orderBy=owner.name")).startsWith('400 Cannot order by "owner.name"'),
     );
