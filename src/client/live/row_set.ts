@@ -38,18 +38,25 @@ export class RowSet {
       this.token = null;
       this.#begin(true);
     } else if (message.type === "existing") {
-      const key = this.description?.primaryKey ?? [];
-      message.items.forEach((row, index) =>
-        this.#changes.set(rowIdText(message.ids?.[index] ?? rowIdOf(row, key)), row)
-      );
+      message.items.forEach((row, index) => this.#change(row, message.ids?.[index]));
     } else if (message.type === "token") {
       if (this.#isSnapshot || this.#changes.size > 0) this.#commit();
       // The token is set last, so that after an error the next stream sends the changes again.
       this.token = message.token;
     } else if ("id" in message) {
-      const row = "item" in message ? withoutMark(message.item) : null;
-      this.#changes.set(rowIdText(message.id), row);
+      this.#change("item" in message ? withoutMark(message.item) : null, message.id);
     }
+  }
+
+  /** Notes a change. The row gets hidden members for the key fields that `select` omits. */
+  #change(row: LiveRow | null, given?: LiveRowId): void {
+    const names = this.description?.primaryKey ?? [];
+    const id = given ?? rowIdOf(row!, names);
+    const values = [id].flat();
+    names.forEach((name, index) =>
+      row && (name in row || Object.defineProperty(row, name, { value: values[index] }))
+    );
+    this.#changes.set(rowIdText(id), row);
   }
 
   #begin(isSnapshot: boolean): void {
