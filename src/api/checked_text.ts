@@ -7,15 +7,15 @@ import type { FilterIn, NamesIn, NestedIn, OrderedIn, RelationName } from "./inc
 export type FilterInput = string | { readonly filter: string; toString(): string };
 
 /**
- * The type of a filter: `Text`, or a message if `Text` is a literal that compares an unknown field,
- * or an enum field with an unknown value. The compiler accepts every string that it cannot read.
+ * The type of a filter: `Text`, or an error message. The message says that `Text` compares an
+ * unknown field, or an enum field with an unknown value. Unparsable strings are accepted.
  */
 export type FilterOf<R extends ApiResource, Text> = Text extends string
   ? string extends Text ? FilterInput
   : Checked<R, FilterFault<R, Text>, Text | Exclude<FilterInput, string>>
   : FilterInput;
 
-/** The type of items of `include`: the items, or messages for the items with unknown names. */
+/** The type of items of `include`: the items, or error messages for items with unknown names. */
 export type IncludeItemOf<R extends ApiResource, Item> = Checked<
   R,
   IncludeFault<R, Item>,
@@ -23,24 +23,24 @@ export type IncludeItemOf<R extends ApiResource, Item> = Checked<
   Item extends unknown ? [IncludeFault<R, Item>] extends [never] ? Item : never : never
 >;
 
-/** The client of a resource. Only a message, if the service does not offer the operation. */
+/** A resource's client, or an error message as a type if the service lacks the operation. */
 export type Offers<R extends ApiResource, Operation extends AnyOperation> =
   & HasHandle<R>
   & Checked<R, Has<R, Operation> extends true ? never : `There is no ${Operation}`, unknown>;
 
-/** @internal `Value`, or the fault. In a generic function, the compiler accepts all values. */
+/** @internal `Value`, or the error message `Fault`. If `R` is generic, all values are accepted. */
 type Checked<R, Fault, Value, Others = never> = [
   [R] extends [never] ? true : [Fault] extends [never] ? true : never,
 ] extends [never] ? NoInfer<Fault | Others>
   : Value;
 
-/** @internal The faults of a filter. A name within a quantifier is a field of a related row. */
+/** @internal The error messages of a filter. In a quantifier, names are fields of related rows. */
 type FilterFault<R extends ApiResource, Text> = ComparisonFault<
   Text extends `${string}.${"some" | "none" | "every"}(${string}` ? RelatedTo<R> : R,
   Comparisons<Text>
 >;
 
-/** A resource, and the resources to which at most three relations lead. */
+/** A resource, and the resources to which a path of at most three relations leads. */
 type RelatedTo<R extends ApiResource, Depth extends unknown[] = []> =
   | R
   | (Depth["length"] extends 3 ? never
@@ -52,7 +52,7 @@ type ComparisonFault<R extends ApiResource, Text> = Text extends unknown
   ? NameFault<R, FieldCompared<Text>, WordCompared<Text>>
   : never;
 
-/** A fault if there is no such field, or if the field has an enum without the value. */
+/** An error message if no field is called `Name`, or if it is an enum field without `Value`. */
 type NameFault<R extends ApiResource, Name, Value = never> = Name extends string
   ? true extends IsHidden<Name> | (Name extends "" ? true : never) ? never
   : [ValueAt<R, Name>] extends [never] ? `There is no field ${Name}`
@@ -76,7 +76,7 @@ type ValueAt<R extends ApiResource, Path extends string> = R extends unknown
   : never
   : never;
 
-/** @internal The faults of an item of `include`, or `never`. */
+/** @internal The error messages for an item of `include`, or `never`. */
 type IncludeFault<R extends ApiResource, Item> = Item extends unknown ? string extends Item ? never
   : RelationName<Item> extends infer Name extends string ? IsHidden<Name> extends true ? never
     : Name extends RelationOf<R> ? OptionsFault<TargetOf<R, Name>, Item>

@@ -8,14 +8,14 @@ export type Trim<Text> = Text extends `${Space}${infer Rest}` | `${infer Rest}${
 
 type Space = " " | "\n" | "\t" | "\r";
 
-/** @internal True if a word is no literal, or is a quoted string that {@link Unquoted} hides. */
+/** @internal True if the compiler does not know a word, or {@link Unquoted} replaced it. */
 export type IsHidden<Word> = Word extends `${string}"${string}` ? true
   : Record<never, never> extends Record<Word & string, 1> ? true
   : false;
 
 /**
- * @internal A string in which quoted strings have no quotes. A quoted string with characters that
- * have a meaning outside of quotes becomes a quote, and so does a string that is hard to read.
+ * @internal A filter in which quoted values have lost their quotes. A quoted value with special
+ * characters is replaced by `"`. So is the rest of a filter that is too difficult to parse here.
  */
 export type Unquoted<Text, Done extends string = ""> = Text extends `${string}\\${string}` ? '"'
   : Text extends `${infer Head}"${infer Rest}`
@@ -34,13 +34,13 @@ type Special =
   | (Space | ";" | "," | "(" | ")" | "[" | "]" | "=" | "!" | "<" | ">" | "&" | "|" | "." | ":")
   | ("'" | '"');
 
-/** @internal The comparisons of a filter, and the parts of its lists of values. */
+/** @internal The comparisons of a filter. Items of value lists are separate, and name no field. */
 export type Comparisons<Text> = Trim<
   Parts<Parts<Parts<Groups<Unquoted<Text>>, " and ">, " or ">, "&&" | "||">
 >;
 type Groups<Text> = Parts<Parts<Parts<Parts<Text, ";">, ",">, "(">, ")">;
 
-/** @internal The field that a comparison compares, or `never` if the compiler cannot read it. */
+/** @internal The field that a comparison compares, or `never` if no operator follows a field. */
 export type FieldCompared<Text> = Text extends `${string}${"=" | "<" | ">"}${string}`
   ? LastWord<Trim<FieldIn<FieldIn<FieldIn<Text, "=">, "<">, ">">>>
   : never;
@@ -51,7 +51,7 @@ type FieldIn<Text, Operator extends string> = Text extends `${infer Field}${Oper
 type Without<Text, End extends string> = Text extends `${infer Rest}${End}` ? Rest : Text;
 type LastWord<Text> = Text extends `${string}${Space}${infer Rest}` ? LastWord<Rest> : Text;
 
-/** @internal The single word after `==` or `!=`, or `never` if there is no word. */
+/** @internal The single word after `==` or `!=`; `never` for `null`, a list or several words. */
 export type WordCompared<Text> = Text extends `${string}${"==" | "!="}${infer Value}`
   ? Exclude<Trim<Value>, "" | "null" | `${string}${Space | "["}${string}`>
   : never;

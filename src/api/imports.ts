@@ -2,17 +2,17 @@
 export interface ImportFileOptions {
   /** The CSV separator: `,` `;` `|` `:` or `tab`. Default: from a line `sep=;`, else a comma. */
   readonly delimiter?: string | undefined;
-  /** The unquoted field that means NULL, in addition to the empty field. Default: none. */
+  /** The unquoted CSV value that means NULL, in addition to the empty value. Default: none. */
   readonly null?: string | undefined;
   /** The encoding, such as `windows-1252`, of a file without a byte order mark. Default: UTF-8. */
   readonly encoding?: string | undefined;
-  /** Pairs of a name in the file and its field: `old=new,"old, 2=new2"`. Default: none. */
+  /** Pairs of a name in the file and a field name: `old=new,"old, 2=new2"`. Default: none. */
   readonly map?: string | undefined;
-  /** True to ignore names in the file that no field has. Default: false. */
+  /** True to ignore columns or members of the file that are not fields. Default: false. */
   readonly ignoreExtra?: boolean | undefined;
   /**
    * The meaning of a number in a CSV column of timestamps or dates: milliseconds (`ms`) or seconds
-   * (`s`) since 1970, or the days of a spreadsheet (`excel`). Default: the number is an error.
+   * (`s`) since 1970, or the days of a spreadsheet (`excel`). Default: a number is an error.
    */
   readonly timestamps?: "ms" | "s" | "excel" | undefined;
 }

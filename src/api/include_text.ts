@@ -44,7 +44,7 @@ export type OrderedIn<Item> = NamesIn<Item, "orderBy"> extends infer Key
   ? Key extends `-${infer Name}` | `${infer Name}:${string}` ? Name : Key
   : never;
 
-/** @internal The parts of the option `filter`, which can contain semicolons. */
+/** @internal The option `filter`, split at semicolons: after the first, parts have no name. */
 export type FilterIn<Item> = OptionsIn<Item> extends infer Option
   ? Option extends `filter:${infer Filter}` ? Filter
   : Option extends `${string}:${string}` ? never

@@ -57,5 +57,5 @@ export type IncludedMetrics<Row, Options> = Flat<
   & MetricOfGroup<"max", FieldsIn<Options, "max">, Row, "value">
 >;
 
-/** @internal One object type instead of an intersection, which editors show better. */
+/** @internal One object type instead of an intersection, so that editors show its members. */
 export type Flat<Parts> = Parts extends infer All ? { [Name in keyof All]: All[Name] } : never;

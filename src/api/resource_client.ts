@@ -41,7 +41,7 @@ export interface ReadRequests<R extends ApiResource> extends ReadCalls<R>, HasHa
   readonly pages: RowsRequest<R, "pages">;
 }
 
-/** The calls that read rows, of a client or of server-side code. `Rule` is a filter in code. */
+/** Calls that read rows, from a client or server-side code. In code, a filter can be a `Rule`. */
 export interface ReadCalls<R extends ApiResource, Rule = never> {
   /** Returns one page of the rows that match the filter. */
   readonly list: RowsRequest<R, "page", Rule>;
@@ -211,7 +211,7 @@ export interface RowWriteOptions extends WriteRequestOptions {
 
 /** The options of a write that can depend on the row's ETag. */
 export interface ConditionalOptions<R extends ApiResource> extends RowWriteOptions {
-  /** The ETag that the client has read. If the row has a newer ETag, throws a ConflictError. */
+  /** The ETag that the client has read. If the row has changed since, throws a ConflictError. */
   readonly ifMatch?: TagOf<R> | null | undefined;
 }
 
@@ -256,7 +256,7 @@ export interface Conflict<R extends ApiResource> {
 
 /** The options of an import. */
 export interface ImportOptionsOf extends RequestOptions {
-  /** True to change the existing row if a row with the same key exists. */
+  /** True to change the row that has the same key (primary, or named by `on`), if there is one. */
   readonly upsert?: boolean | undefined;
   /** The number of rows in one request. Default: 100, or the service's limit if that is lower. */
   readonly size?: number | undefined;

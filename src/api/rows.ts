@@ -47,7 +47,7 @@ export interface Page<Row> {
 /** The names of the relations of a resource. */
 export type RelationOf<R extends ApiResource> = keyof R["relations"] & string;
 
-/** @internal A row in which the fields of `onSelect` are present if `select` names them. */
+/** @internal A row. Of the fields listed in `onSelect`, it has only those that `select` names. */
 type ReadRow<R extends ApiResource, Fields> = R extends { readonly onSelect: infer Name }
   ? [keyof R["row"]] extends [Fields] ? R["row"]
   : Omit<R["row"], Name & string> & Required<Pick<R["row"], Name & Fields & keyof R["row"]>>
@@ -76,7 +76,7 @@ type IncludedRows<R extends ApiResource, Item> = {
   >;
 };
 
-/** The items of `include` that load the rows of this relation, or of any relation. */
+/** The items of `include` that load rows of the relation `Name`. Default: of any relation. */
 type ItemsOf<Item, Name = unknown> = Item extends unknown
   ? [MetricsIn<Item>, RelationName<Item>] extends [never, Name] ? Item : never
   : never;
@@ -153,7 +153,7 @@ export type ApiOperation =
   | ("delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe")
   | ("export" | "import");
 
-/** @internal An operation of which a client must know if the service offers it. */
+/** @internal An operation that a resource can lack. The client's type then lacks its members. */
 export type AnyOperation = ApiOperation | "create" | "update";
 
 /** @internal `true` if the service offers an operation. */

@@ -12,7 +12,7 @@ export interface Transport {
   readonly tokens: { current(): Promise<Bearer> };
   /**
    * Sends a request: adds the token, refreshes it once after a 401, and solves challenges (proof of
-   * work or CAPTCHA). Returns a successful response of the requested type, or a 304. Throws a
+   * work or CAPTCHA). Returns the service's JSON, an event stream, or a 304. Throws a
    * {@link ServiceError} for other responses, such as a proxy's page with status 200. If the signal
    * aborts, throws its reason.
    */
@@ -37,7 +37,7 @@ export interface ClientRequest {
   readonly headers?: RequestHeaders | undefined;
   /** The body, which is sent as JSON. */
   readonly body?: unknown;
-  /** Replaces the `fetch` of the client, for example to send another body. */
+  /** Replaces the `fetch` of the client, for example to send a body that is not JSON. */
   readonly fetch?: ClientEnvironment["fetch"] | undefined;
   /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;

@@ -87,7 +87,7 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   close(): Promise<void>;
   /** The metrics of the app, or null if the option `observability` disables them. */
   readonly metrics: Metrics | null;
-  /** The queue of rows to index for search, or null if `kv` is not set or no resource uses it. */
+  /** The queue of rows to index for search; null without `kv`, or if no resource has a queue. */
   readonly searchOutbox: SearchOutbox | null;
   /** Summaries of the app's resources, for instance for a message when the app starts. */
   readonly resources: readonly ResourceSummary[];

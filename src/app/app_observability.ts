@@ -59,7 +59,7 @@ function factsOf({ method, url, headers }: Request) {
   return { method, path: parseRequestTarget(url).path, requestId: idIn(headers) };
 }
 
-/** Returns the request id. Clients choose it, so it must be short and without blanks. */
+/** Returns the request id, which clients choose. Ignores ids that are long or have blanks. */
 function idIn(headers: Headers): string | null {
   const id = headers.get("x-request-id");
   return id !== null && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null;
@@ -84,7 +84,7 @@ export function openObservability(
   const { clock } = runtime;
   const registry = observability.metrics?.registry ?? null;
   const requests = registry === null ? null : new RequestMetrics(registry);
-  // Not the observer that counts observations: the metrics `requests` already count each request.
+  // This observer does not count observations, because `requests` already counts each request.
   const observe = observability.requests ? runtime.observe : null;
   const transaction = registry === null ? undefined : createTransactionMetrics(registry, clock);
   let tracing: Tracing | null = null;

@@ -128,7 +128,7 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
   // An operator can view the service as a user. This does not count against the user's limits.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
-  // The path is empty, because a read's response contains a path only in the `type` of a problem.
+  // An empty path suffices: responses of reads contain it only in the `type` of a problem.
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,
@@ -165,7 +165,7 @@ function innerApp(
   const { routes: { fetch } } = createAppRoutes({
     ...served,
     table,
-    // The URLs of this inner app's problem types are below `path`, so this app serves the pages.
+    // Problems of this inner app link to pages below `path`, so the inner app serves these pages.
     pages: createProblemPages(),
     identify: (request) => users.get(request) ?? null,
     middleware: undefined,

@@ -32,7 +32,7 @@ export interface CheckedRow<Name extends string = string> {
 }
 
 /**
- * Compares the rights of users with a table of expected rights. Each operation runs in this process
+ * Compares the rights of users with the expected rights. Each operation runs in this process
  * for each user and row, with the scopes, fields and hooks of the app. Writes run in transactions
  * that are rolled back. The rows must exist already. Rejects with one message that lists each
  * difference.

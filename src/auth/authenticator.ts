@@ -113,7 +113,7 @@ export function createCredentials(
     identify: (request: Request) => identifyFrom(0, request),
     /** Returns the user of a credential, and remembers when the user's open streams must end. */
     accept,
-    /** Returns the credential of a user object; null if the credential never ends. */
+    /** Returns the identification of a user object; null if it has no end and no renewal. */
     of: (user: User) => ending.get(user) ?? null,
   };
 }

@@ -135,7 +135,7 @@ export interface PublicOptions<Of = AnyTable> {
 
 /** The scopes of a resource, which say who may access which rows. Default: no access. */
 export interface ScopeOptions<U extends User = User, Of = AnyTable> {
-  /** `true` lets every caller read and subscribe. Options can allow less. No write is public. */
+  /** `true` lets every caller read and subscribe. An object can allow less. Writes stay private. */
   readonly public?: boolean | PublicOptions<Of> | undefined;
   /** The rows that may be listed, read and counted. */
   readonly read?: ScopeFunction<U, Of> | undefined;

@@ -25,7 +25,7 @@ export interface BillingSubscription {
   readonly id: string;
   /** The provider's id of the customer who pays. */
   readonly customerId: string;
-  /** The status. A status that this version does not know becomes `incomplete`, never `active`. */
+  /** The status. A status that the service does not know becomes `incomplete`, never `active`. */
   readonly status: SubscriptionStatus;
   /** The provider's id of the subscribed price, which identifies the plan. */
   readonly priceId?: string;

@@ -176,7 +176,7 @@ function hashOf(parts: unknown): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
 }
 
-/** The parts of a checkout from which its code is computed. */
+/** The parts of a checkout that its code (an HMAC) covers. */
 interface CodedCheckout {
   readonly accountId: string;
   /** The prices in the form of {@link pricesText}. */

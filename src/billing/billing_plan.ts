@@ -31,7 +31,7 @@ export const plansOptionRule = listOf(
   "plans, { key, priceId, … }",
   groupOf<BillingPlan>()({
     key: shortText().required(),
-    // Spaces separate the prices in the metadata of a checkout, so an id cannot contain them.
+    // Metadata of a checkout contains `id*quantity`, separated by spaces, so ids have neither.
     priceId: shortText().fitting("an id without spaces", (id) => /^[^\s*]+$/.test(id)).required(),
     name: shortText(),
     type: oneOf("subscription", "one_time", "usage"),

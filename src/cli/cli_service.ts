@@ -55,7 +55,7 @@ export function resourceOptionsFor(
       // Exports reveal nothing new: a client that may read can also fetch all pages.
       enableExport: true,
     },
-    // Requests are typed by hand, so a misspelt field should be an error.
+    // People write these requests by hand, so a misspelt field should be an error.
     strictInput: true,
     // Filters on relations reveal nothing new: a caller who may read one table may read all tables.
     autoRelations: { filterable: true },
@@ -75,8 +75,8 @@ export function isWriter(user: User | null): boolean {
 }
 
 /**
- * Returns the middleware that rejects writes and streams of a read-only database. The error names
- * the missing option. Calls of STABLE and IMMUTABLE functions of the database count as reads.
+ * Returns the middleware that rejects writes and streams of a read-only database. The error says to
+ * start with `--write`. Calls of STABLE and IMMUTABLE functions of the database count as reads.
  */
 export function refuseWrites(functions: Introspection["functions"]): Middleware {
   const reading = new Set(
@@ -86,7 +86,7 @@ export function refuseWrites(functions: Introspection["functions"]): Middleware 
   );
   return async function refuse(context, next) {
     const { method, path } = context.req;
-    // The dashboard tests filters by a POST request that changes no rows.
+    // All requests of the dashboard pass: it tests filters by a POST that changes no rows.
     if (path.startsWith(`${dashboardPath}/`)) return await next();
     const [end = ""] = /(?<=\/)(?:rpc\/)?[^/]+(?=\/?$)/.exec(path) ?? [];
     const isRead = method === "POST" && (end === "query" || reading.has(end));
@@ -162,8 +162,8 @@ export interface CliRightsOptions {
 }
 
 /**
- * Returns the rights of callers. Anyone may read if only this machine can connect; else reads need
- * the token, unless `public` is set. Writes always need the token.
+ * Returns the rights of callers. Anyone may read if `public` is set, or if only programs on this
+ * machine can connect. Otherwise reads need the token. Writes always need the token.
  */
 export function decideCliRights(facts: CliRightsOptions, token: string): CliRights {
   const localOnly = !facts.public && isLoopback(facts.host);

@@ -43,7 +43,7 @@ export class KvLedger implements CreditsLedger {
   readonly #hot: HotKeys;
   readonly #closeStore: () => Promise<void>;
 
-  /** `close` calls `closeStore`, which by default does nothing: the caller closes the store. */
+  /** `close` calls `closeStore`. By default, `closeStore` leaves the store open for the caller. */
   constructor(
     store: KeyValue,
     runtime: Pick<Runtime, "clock" | "random">,
@@ -250,7 +250,7 @@ export class KvLedger implements CreditsLedger {
       return {
         result,
         record: { value: posting.state },
-        // The entries are first: only this commit writes them, so they prove that it succeeded.
+        // Entries come first: if a commit's response is lost, the first one proves its success.
         relatedMutations: [...entries, ...expired, ...records],
       };
     }, reads);

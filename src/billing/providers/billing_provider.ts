@@ -70,7 +70,7 @@ export interface WebhookDelivery {
   readonly now: number;
 }
 
-/** A price that was paid, with all its ids at the provider. A plan can contain any of these ids. */
+/** A price that was paid, with all its ids at the provider. A plan can name any of these ids. */
 export interface PaidPrice {
   /** The ids of the price at the provider. At least one. */
   readonly ids: readonly string[];

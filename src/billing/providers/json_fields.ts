@@ -98,7 +98,7 @@ export function subscriptionFacts(
 }
 
 /**
- * Returns true if money paid less than half of a charge, and credit paid the rest. Credit is a
+ * Returns true if credit, not money, paid more than half of a charge. Credit is a
  * customer balance or the proration of the previous plan. The result is false for a change from a
  * monthly to a yearly plan, because that proration is less than half of the charge.
  */

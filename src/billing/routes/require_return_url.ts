@@ -1,8 +1,8 @@
 import { invalidCheckout } from "../invalid_checkout.ts";
 
 /**
- * Throws a 422 unless a return URL has one of these origins: the provider's page, which customers
- * trust, could otherwise send them to any site. Returns the URL as parsed here, because a provider
+ * Throws a 422 unless a return URL has one of the `origins`. Otherwise the provider's page, which
+ * customers trust, could send them to any site. Returns the URL as parsed here, because a provider
  * or browser might parse the original string differently.
  */
 export function requireReturnUrl(

@@ -26,8 +26,8 @@ interface KeptSubscription extends ReportedSubscription {
 export type ReadSubscription = (id: string) => Promise<BillingSubscription | null>;
 
 /**
- * Stores the newest state of each subscription, by the provider's clock. Events arrive in any
- * order, and a late event must not make a canceled subscription active again.
+ * Stores the newest state of each subscription. The provider's clock decides, because events
+ * arrive in any order: a late event must not make a canceled subscription active again.
  */
 export class NewestSubscriptions {
   readonly #provider: string;
@@ -52,7 +52,7 @@ export class NewestSubscriptions {
     return asKept(value)?.terms ?? [];
   }
 
-  /** Stores the state in an event if the stored state is older. Returns the newest known state. */
+  /** Stores a reported state if the stored state is older. Returns the newest known state. */
   async report(reported: ReportedSubscription): Promise<BillingSubscription> {
     const key = billingKeys.subscription(this.#provider, reported.subscription.id);
     for (;;) {
@@ -138,9 +138,9 @@ export class AccountLinks {
   }
 
   /**
-   * Assigns a customer to an account, in place of the account's previous customer. Returns false if
-   * the customer remains assigned to another account: if the provider finds customers by an
-   * unverified email address, only the deployer may assign a customer to a new account.
+   * Assigns a customer to an account, in place of the account's previous customer. If the provider
+   * finds customers by an unverified email address, only the deployer may take a customer from
+   * another account. Otherwise the customer stays there, and the result is false.
    */
   async remember(accountId: string, customerId: string, isOfDeployer: boolean): Promise<boolean> {
     const keys = [

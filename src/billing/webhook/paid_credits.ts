@@ -104,7 +104,7 @@ async function linesOf(
   return event.type === "payment.succeeded" ? await provider.findPrices?.(event) ?? [] : [];
 }
 
-/** Returns the current terms, valid since the payment or since a later change of the terms. */
+/** Returns the current terms. `since` is the time `at`, or the time of a later change. */
 function termsNow(
   { subscription, itemChangedAt = "", changedAt = "" }: ReadTerms,
   at: string,
@@ -146,8 +146,8 @@ export function termsOfReportedState(
 
 /**
  * Adds terms to the history of a subscription, ordered by their start. Events arrive in any order,
- * so outdated terms are added, too. Only the first and the newest 50 terms are kept. `unknownFrom`
- * of the first terms is then the start of the dropped terms.
+ * so outdated terms are added, too. Keeps the first element and the newest 50. `unknownFrom` of the
+ * first element is then the start of the dropped terms.
  */
 export function addTerms(
   history: readonly SubscriptionTerms[],

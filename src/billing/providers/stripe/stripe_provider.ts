@@ -126,7 +126,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
     line_items: items.map(({ priceId, quantity }) => ({ price: priceId, quantity })),
     client_reference_id: accountId,
     metadata,
-    // Stripe does not copy a session's metadata to its subscription or payment.
+    // Stripe does not copy a session's metadata, so the subscription or payment gets it, too.
     ...(mode === "subscription"
       ? { subscription_data: { metadata } }
       : { payment_intent_data: { metadata } }),
@@ -135,7 +135,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
       : customerEmail !== undefined
       ? { customer_email: customerEmail }
       : {}),
-    // Later events may name only the customer. A payment creates a customer only on request.
+    // Later events may name only the customer, so Stripe must create one for a payment, too.
     ...(customerId === undefined && mode === "payment" ? { customer_creation: "always" } : {}),
     ...(checkout.successUrl === undefined ? {} : { success_url: checkout.successUrl }),
     ...(checkout.cancelUrl === undefined ? {} : { cancel_url: checkout.cancelUrl }),
@@ -144,7 +144,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
 }
 
 /**
- * Sends usage to the meter of the item's price, as usage by the customer who has subscribed. Stripe
+ * Sends usage to the meter of the item's price, in the name of the subscription's customer. Stripe
  * accepts usage only by meters (https://docs.stripe.com/billing/subscriptions/usage-based).
  */
 async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
