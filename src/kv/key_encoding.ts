@@ -19,7 +19,7 @@ export function encodeKey(key: KeyValueKey): string {
   return code;
 }
 
-/** Encodes a prefix, which may be empty. The codes of all keys below it begin with its code. */
+/** Encodes a prefix, which may be empty. Its code begins the codes of all keys below the prefix. */
 export function encodePrefix(prefix: KeyValueKey): string {
   let code = "";
   for (const part of prefix) code += encodePart(part, prefix);
@@ -28,7 +28,7 @@ export function encodePrefix(prefix: KeyValueKey): string {
 
 /** Returns true if a key begins with all parts of the prefix and has further parts. */
 export function isBelowPrefix(prefixCode: string, code: string): boolean {
-  // The zero byte at the end of `prefixCode` ends a part of `code` only if 0xff does not follow.
+  // If 0xff follows the zero byte that ends `prefixCode`, the zero belongs to a longer part.
   return code.length > prefixCode.length && code.startsWith(prefixCode) &&
     code.charCodeAt(prefixCode.length) !== 0xff;
 }

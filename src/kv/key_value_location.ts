@@ -6,11 +6,11 @@ export function requireStoreLocation(kv: string): void {
   if (mistake !== null) throw new Error(`Cannot open the key-value store: kv ${mistake}`);
 }
 
-/** Returns what is wrong with the path or URL of a key-value store; null if nothing is. */
+/** Returns what is wrong with the path or URL of a key-value store, or null if it is valid. */
 export function storeLocationMistake(kv: string): string | null {
   if (kv === "") return "is an empty text: give it a path";
-  // Also finds schemes without slashes: SQLite would open the database of a URL like
-  // `file:shop.db`. A single letter before the colon is a drive of Windows.
+  // Also finds schemes without slashes: SQLite reads `file:shop.db` as a URL and opens `shop.db`.
+  // A single letter before the colon is not a scheme, but a drive of Windows.
   const [, scheme] = /^([a-z][a-z0-9+.-]+:(?:\/\/)?)/i.exec(kv) ?? [];
   if (scheme === undefined) return companionFileMistake(kv);
   if (/^https:\/\//i.test(kv)) return null;

@@ -12,8 +12,8 @@ export interface RetryingKvOptions extends Pick<Runtime, "clock" | "random"> {
 }
 
 /**
- * A Deno KV with timeouts and retries while another process has locked the file. Deno's client of
- * KV Connect retries for ever, so a store that does not respond receives only a few operations.
+ * A Deno KV with timeouts. Repeats operations if another process has locked the file. Deno's client
+ * of KV Connect retries for ever, so a store that does not respond receives only a few operations.
  */
 export class RetryingKv {
   readonly #kv: DenoKv;
@@ -134,7 +134,7 @@ export class RetryingKv {
     const found: KeyValueEntry[] = [];
     const batchSize = Math.min(page.limit + 1, maxEntries);
     for await (const stored of kv.list({ prefix, ...range }, { reverse, batchSize })) {
-      // Deno uses a symbol as a placeholder in keys to write. Keys that are read contain no symbol.
+      // Only narrows the type: Deno puts a symbol only into keys to write, never into stored keys.
       const key = stored.key.filter((part) => typeof part !== "symbol");
       const { entry } = this.#decode(key, stored, now);
       if (entry.value !== undefined && encodeKey(key) !== known) found.push(entry);
@@ -160,7 +160,7 @@ interface StartedOperation {
  * the outage, even if the service has long refused the request. Therefore only a limited number of
  * operations is sent between two responses. Further operations wait for a response until their
  * deadline. If the store was silent for half a second, it must first respond to a probe, which
- * reads a missing record. Once an operation has missed its deadline, further operations fail if a
+ * reads a missing record. After an operation has missed its deadline, further operations fail if a
  * probe has no response within half a second.
  *
  * A response with an error is also a response, so a store that returns errors delays no operation.

@@ -149,7 +149,7 @@ export function urlOf(host: string, port: number): string {
 
 const retryInMs = 200;
 
-/** Number of free file descriptors from which a failed listener listens again. */
+/** A failed listener listens again when at least this many file descriptors are free. */
 const minSpare = 16;
 
 interface ListenAddress {

@@ -13,7 +13,7 @@ import type { InMemoryMatcher } from "../filter/match/in_memory_matcher.ts";
  * view, because only the resource may remove hidden values.
  */
 export interface LiveView {
-  /** Two views of one resource whose keys are equal show rows in the same form, and share bytes. */
+  /** If two views of one resource have equal keys, they show rows in the same form. */
   readonly key: string;
   /** A key that is equal for views that differ only in the rights to the included rows. */
   readonly shape: string;
@@ -60,7 +60,7 @@ export interface LiveQuery {
   readonly view: LiveView;
 }
 
-/** The order of a window, which ends with the primary key, and its maximum number of rows. */
+/** A window: its sort order, which ends with the primary key, and its maximum number of rows. */
 export interface WindowQuery {
   readonly order: readonly OrderKey[];
   readonly limit: number;

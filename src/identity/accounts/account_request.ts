@@ -36,7 +36,7 @@ export class AccountFields {
     this.#body = { ...body };
   }
 
-  /** Returns a string of at most `maxLength` characters; "" after recording an error. */
+  /** Returns a string of at most `maxLength` characters, or records an error and returns "". */
   text(name: string, maxLength: number): string {
     const value = this.#body[name];
     if (typeof value !== "string" || value === "") this.refuse(name, "must be a text");
@@ -48,13 +48,13 @@ export class AccountFields {
     return "";
   }
 
-  /** Returns a string like {@link text}, or null if the field is missing. */
+  /** Like {@link text}, but returns null if the field is missing. */
   optionalText(name: string, maxLength: number): string | null {
     const value = this.#body[name];
     return value === undefined || value === null ? null : this.text(name, maxLength);
   }
 
-  /** Returns the normalized e-mail address. A signup passes a stricter `spelling` function. */
+  /** Returns the normalized e-mail address. Signups pass `normalizeEmail`, which is stricter. */
   email(spelling: typeof normalizeEmail = normalizeStoredEmail): string {
     const given = this.text("email", 320);
     const email = spelling(given);
@@ -62,7 +62,7 @@ export class AccountFields {
     return email ?? "";
   }
 
-  /** Returns a member that must be one of `names`. Default: the first. */
+  /** Returns a member whose value must be one of `names`. Default: the first of `names`. */
   oneOf<const Name extends string>(name: string, ...names: readonly [Name, ...Name[]]): Name {
     const value = this.#body[name] ?? names[0];
     const found = names.find((one) => one === value);

@@ -118,7 +118,7 @@ function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): Co
 async function requireColumns(db: Database, table: TableInfo, isOwn: boolean): Promise<void> {
   try {
     await db.sql`SELECT count(*) AS count FROM ${table} WHERE 1 = 0`;
-    // Another program may have created this table with other columns.
+    // Reads all columns, because another program may have created this table with other columns.
     if (isOwn) {
       const { id, email, name, passwordHash, roles, disabled, createdAt } = usersTable;
       await db.sql`SELECT ${id}, ${email}, ${name}, ${passwordHash}, ${roles}, ${disabled},
@@ -144,7 +144,7 @@ function withEmailSpellings(accounts: Accounts): Accounts {
     ...accounts,
     findByEmail: (email) => find(emailSpellings(email)),
     async add(account) {
-      // New accounts all use one spelling, so no other spelling can be added in the meantime.
+      // Only old accounts have other spellings, so none can appear between `find` and `add`.
       const [, ...others] = emailSpellings(account.email);
       return await find(others) === null ? await accounts.add(account) : null;
     },

@@ -37,7 +37,7 @@ export interface PasswordAuthOptions {
   readonly sessions?: SessionOptions | undefined;
   /** The rules for new passwords, and how they are hashed. */
   readonly passwords?: PasswordOptions | undefined;
-  /** Sends an email. Default: in development, the link is printed instead. */
+  /** Sends an email. Default: prints the email's link, which is allowed only in development. */
   readonly sendMail?: SendMail | undefined;
   /**
    * The public URL of the service, if links in emails lead to the service's own pages. Otherwise

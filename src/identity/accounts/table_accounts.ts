@@ -24,7 +24,7 @@ export interface AccountTable {
   readonly db: Database;
   readonly table: TableInfo;
   readonly columns: AccountColumns;
-  /** True if the table has an `ON CONFLICT` clause (SQLite), which hides conflicts. */
+  /** True if the table has an `ON CONFLICT` clause (SQLite), which `OR ABORT` must override. */
   readonly isConflicting: boolean;
 }
 

@@ -7,8 +7,8 @@ import { isLoopback } from "../../protocol/loopback.ts";
 /** The options of the session cookie. */
 export interface SessionCookieOptions {
   /**
-   * The `SameSite` attribute. With `Lax`, links from other sites send the cookie. `Strict` is for
-   * services without such links, and `None` for pages that other sites embed. Default: `Lax`.
+   * The `SameSite` attribute. With `Lax`, browsers send the cookie when users follow links from
+   * other sites. `Strict` prevents this, and `None` is for embedded pages. Default: `Lax`.
    */
   readonly sameSite?: "Strict" | "Lax" | "None" | undefined;
   /**

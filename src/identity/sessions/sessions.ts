@@ -100,7 +100,7 @@ export class Sessions {
 
   /** Returns the user of a session's token; null for an unknown token or an ended session. */
   identify(token: string): MaybePromise<Identification | null> {
-    // Nearly all tokens are in the cache. Therefore only the length is checked here, not the form.
+    // Checks only the length: checking the form would cost time, and nearly all tokens are cached.
     return token.length > maxTokenLength ? null : this.#trusted.identify(token);
   }
 

@@ -110,7 +110,7 @@ interface Total {
   values: number;
 }
 
-/** A metric's result: as clients see it, and in the form that `having` and the order compare. */
+/** A metric's result: as clients see it, and as `having` and the sort order compare it. */
 export interface MetricResult {
   readonly shown: unknown;
   readonly compared: unknown;

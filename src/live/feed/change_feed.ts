@@ -53,7 +53,7 @@ export class ChangeFeed {
   /** Starts a feed that publishes the changes after the current end of the log. */
   static async start(options: ChangeFeedOptions): Promise<ChangeFeed> {
     const feed = new ChangeFeed(options, await options.log.end());
-    // Changes may have been committed after the end was read and before hints arrived.
+    // Reads changes that were committed after `end()` read the log, but before hints arrived.
     feed.wake();
     return feed;
   }
@@ -66,7 +66,7 @@ export class ChangeFeed {
     if (this.#replaced !== null) throw this.#replaced;
   }
 
-  /** True if the feed is not reading. Unless a read failed, it has published all known changes. */
+  /** True if the feed is not reading. It has then published all known changes, or a read failed. */
   get isIdle(): boolean {
     return !this.#isReading;
   }

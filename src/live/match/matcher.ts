@@ -18,7 +18,7 @@ import { unreachable } from "../../problem/unreachable.ts";
 
 /** Evaluates filters for rows: in memory if this is exact and cheap, otherwise in the database. */
 export interface Matcher {
-  /** Compiles a filter for memory. The result returns null for rows that need the database. */
+  /** Compiles a filter to a function, which returns null for rows that need the database. */
   compile(filter: Filter): InMemoryMatcher;
   /** Returns true if a comparison always has the same result in memory and in the database. */
   isCertain(comparison: Comparison): boolean;

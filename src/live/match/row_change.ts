@@ -14,7 +14,7 @@ export interface RowChange {
   readonly changed: ColumnMask;
   /** The row images between `before` and `after`, if several changes were combined. */
   readonly between: readonly RowImage[];
-  /** The id that the writing client chose to recognize the event; null if the client chose none. */
+  /** The id by which the writing client recognizes its own change; null if it sent no id. */
   readonly optimisticId: string | null;
 }
 
