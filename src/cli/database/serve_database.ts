@@ -154,7 +154,7 @@ function streamsExcept(
   return hidden.length === streamed.length ? sentence : `${sentence}. ${streams}`;
 }
 
-/** Returns the search adapter. For a read-only database, its index is in memory. */
+/** Returns the search adapter. Its index is in memory if the service may create no tables. */
 async function searchIn(
   { driver, label }: Database,
   { writable }: CliRights,

@@ -20,7 +20,7 @@ export class KernelBalancer {
     this.#port = port;
   }
 
-  /** Returns the message that makes a worker listen. Only one worker at a time may start. */
+  /** Returns the message that makes a worker listen. Only one at a time may begin to listen. */
   listenOrder(): ListenOrder {
     return { kind: "listen", host: this.#host, port: this.#port };
   }

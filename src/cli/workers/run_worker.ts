@@ -152,7 +152,7 @@ function obey(order: WorkerOrder, worker: ServingWorker): void {
   }
 }
 
-/** Excludes this worker from new connections, so that closing its socket resets no connection. */
+/** Sets which sockets get new connections: closing an excluded socket resets no connection. */
 function filter({ server: { port }, runtime }: ServingWorker, leftOut: LeftOutSocket | null): void {
   try {
     filterPort(port, leftOut);
@@ -194,7 +194,7 @@ export function requireSharedStores(config: CliService["config"]): void {
   }
 }
 
-/** Returns true if the store is in memory. Without `--unstable-kv`, a path is ignored. */
+/** Returns true if the store is in memory. Without `--unstable-kv`, a store with a path is, too. */
 function isInMemory(kv: ServeConfig["kv"]): boolean {
   if (kv === undefined || kv === ":memory:") return true;
   return typeof kv === "string" && findDenoOpenKv() === undefined;

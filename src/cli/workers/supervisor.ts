@@ -99,7 +99,7 @@ export class WorkerGroup {
     for (const worker of this.#processes) worker.kill();
   }
 
-  /** Waits for the end of a worker. Kills it if its event loop is blocked. */
+  /** Waits for the end of a worker. Kills the worker if it has not ended by its deadline. */
   async #untilEnded(worker: WorkerProcess): Promise<void> {
     const killLate = ({ stopDeadlineMs }: { readonly stopDeadlineMs: number }) =>
       this.#runtime.clock.after(stopDeadlineMs + graceMs, () => worker.kill());
@@ -239,7 +239,7 @@ export class Supervisor {
 /** A worker that runs for less than this time, in milliseconds, counts as ended quickly. */
 const quickMs = 10_000;
 
-/** After this number of consecutive workers that ended quickly, no more are started. */
+/** If this many consecutive workers have ended quickly, and none runs, no more are started. */
 const maxQuickEnds = 5;
 
 const backoff: Backoff = { firstMs: 100, factor: 2, maxMs: 10_000 };

@@ -178,7 +178,7 @@ export class DirectConnection implements LiveConnection {
     this.#openAt(member.notBefore = this.#page.now() + this.#delayAfter(error));
   }
 
-  /** Returns the delay before the next attempt, in milliseconds: exponential, with full jitter. */
+  /** Returns the milliseconds before the next attempt, which grow exponentially, with jitter. */
   #delayAfter(error: ServiceError | null): number {
     const status = statusAfter(error);
     if (status === "closed" || status === "needs-auth") return Infinity;
@@ -232,7 +232,7 @@ const hiddenMs = 300_000;
 
 function statusAfter(error: ServiceError | null): LiveStatus {
   if (error?.status === 429) return "limited";
-  // Without a problem document, `status` is NaN, with which every comparison is false.
+  // Without a problem document, `status` is NaN. `NaN < 500` is false, so the result is `stale`.
   const status = Number(error?.problem?.status);
   if (status === 401) return "needs-auth";
   return status < 500 && status !== 408 ? "closed" : "stale";

@@ -104,7 +104,7 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
     reading ??= queue(async (storage) => {
       reading = null;
       if (!signal.aborted) showStored(await storage.all(), storage.error);
-      // A failed read is repeated at the next wake-up. `add` reports a failed write.
+      // A failed read needs no report, because it is repeated at the next wake-up.
     }).catch(() => {});
 
   if (channel) {

@@ -104,7 +104,7 @@ export async function jobAfterRefusal(
   { transport, signal, onConflict }: ConflictOptions,
 ): Promise<Job> {
   const { base, body, path, conflicts } = job;
-  // The limit of 4 exists for proxies that change ETags, which would cause endless conflicts.
+  // At most five conflicts are resolved: behind a proxy that changes ETags, they would never end.
   if (error.status !== 412 || onConflict === undefined || conflicts > 4) {
     return refusedJob(job, error);
   }

@@ -17,7 +17,7 @@ interface ShownWrite {
   /** The shown rows with the write's effect, by the row without this effect. */
   readonly rows: WeakMap<object, LiveRow>;
   readonly has: Set<OpenList>;
-  /** Lists that received the write's event. At its next token, a list has the row: see `has`. */
+  /** Lists that received the write's event. The next token of a list moves the list to `has`. */
   readonly echoes: Set<OpenList>;
   /** Number of streams requested before the write's acknowledgement; `Infinity` until then. */
   askedBefore: number;

@@ -5,7 +5,7 @@ import { simdScanInput } from "./simd_scan.ts";
 export interface SearchWorkersOptions {
   readonly token: string;
   readonly difficulty: number;
-  /** The SIMD module, compiled for the ranges of this challenge. */
+  /** The compiled SIMD module. It can scan the ranges of this challenge. */
   readonly module: WebAssembly.Module;
   readonly workers: number;
   /** Creates a worker that runs this script. May throw if the page cannot use workers. */
