@@ -44,7 +44,7 @@ export async function runMigrateCommand(command: MigrateCommand): Promise<number
   }
 }
 
-/** Prints the migration, and runs it if the user agrees. Throws an Error otherwise. */
+/** Prints a migration, then runs it or writes it to files. Throws if the user does not agree. */
 export async function migrateDatabase(
   command: MigrateCommand,
   { db, tables }: DatabaseToMigrate,

@@ -220,7 +220,7 @@ export class DirectConnection implements LiveConnection {
 
 interface Member {
   readonly subscriber: Subscriber;
-  /** The earliest time at which the subscription may be requested; `Infinity` after a refusal. */
+  /** The earliest time of the next request for the subscription; `Infinity` to wait for `wake`. */
   notBefore: number;
 }
 

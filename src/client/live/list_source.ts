@@ -192,7 +192,7 @@ export interface LiveAggregateState<Group = unknown> {
   readonly hasMore: boolean;
   /** The status of the stream. The values are the same as for a live list. */
   readonly status: LiveStatus;
-  /** The error from the service, or null if the service has reported none. */
+  /** The error that caused the status; null if there was none. */
   readonly error: ServiceError | null;
 }
 

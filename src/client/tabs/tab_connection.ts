@@ -27,7 +27,7 @@ export class TabConnection implements LiveConnection {
   readonly #stopWaking: () => void;
   readonly #isHidden: () => boolean;
   #lastKey = 0;
-  /** True while this tab holds its own lock, whose release shows the leader that the tab ended. */
+  /** True after this tab got its own lock, whose release shows the leader that the tab ended. */
   #isAlive = false;
   /** Releases the leader's lock. Null in every tab except the leader. */
   #stepDown: (() => void) | null = null;
@@ -205,7 +205,7 @@ interface OwnSubscription {
 type TabMessage =
   /** The sender is the new leader. Other tabs then send their subscriptions. */
   | { readonly kind: "leader" }
-  /** The sender is hidden, and asks a visible tab to become the leader. */
+  /** The sender is hidden. Visible tabs reply `visible`, after which a hidden leader steps down. */
   | { readonly kind: "hidden" }
   | { readonly kind: "visible" }
   /** Asks the leader to retry waiting subscriptions immediately. */
