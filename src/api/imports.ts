@@ -59,7 +59,7 @@ export interface LineRange {
 
 /** The numbers of rows of an import that has failed, and its errors. */
 export interface ImportReport extends ImportOutcome {
-  /** The errors of the first refused rows, at most 100. */
+  /** The errors of the first refused rows: at most 100 errors. */
   readonly errors?: readonly LineError[] | undefined;
   /** The lines that were not written, if each chunk is written in its own transaction. */
   readonly unwritten?: readonly LineRange[] | undefined;

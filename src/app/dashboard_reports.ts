@@ -21,7 +21,7 @@ import type { StreamSession } from "../live/stream/stream_session.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { printMaskedFilter } from "../service/dashboard/print_masked_filter.ts";
 
-/** Creates the report of open live streams: the 500 oldest of each database. */
+/** Creates the report of the 500 oldest live streams that are open. */
 function createStreamsReport(
   hubs: { all(): readonly LiveHub[] },
   resources: readonly Resource[],

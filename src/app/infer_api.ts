@@ -67,7 +67,7 @@ export type InferredApi<All extends ResourceTypes> = {
   };
 };
 
-/** @internal The resource at a path. Unknown if several resources, or none, serve the table. */
+/** @internal The resource at the path `Paths`; `unknown` if `Paths` is several paths, or none. */
 export type InferredTarget<All extends ResourceTypes, Paths, Path = Paths> = [Paths] extends [never]
   ? unknown
   : Path extends keyof InferredApi<All> ? [Paths] extends [Path] ? InferredApi<All>[Path] : unknown
@@ -98,7 +98,7 @@ export type InferredRow<Types extends ResourceTypes> =
   ? { [Name in keyof Row]: Row[Name] }
   : never;
 
-/** @internal True if the list contains typed columns, or if it depends on the user. */
+/** @internal True if `List`, e.g. `readable`, names typed columns or depends on the user. */
 export type IsGiven<List> = List extends readonly (infer Column)[]
   ? unknown extends Column ? false : true
   : List extends { readonly by: unknown } | ((...given: never[]) => unknown) ? true

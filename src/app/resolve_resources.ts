@@ -42,7 +42,7 @@ export interface ResolveResourcesDependencies {
 export interface ActAsRoleRights {
   /** Returns the role and the claims with which the database runs a caller's statements. */
   readonly identityOf: NonNullable<Resource["identityOf"]>;
-  /** Returns a function that finds a caller's column rights; null if all roles have all rights. */
+  /** Returns a function that finds a caller's column rights; null if no role's differ by column. */
   columnRightsOf(table: TableInfo): ColumnRightsOf | null;
   /** Returns a driver whose role can read the whole table, or null if no role can read it. */
   driverOf(table: TableInfo): Driver | null;

@@ -47,10 +47,10 @@ export interface BillingSubscription {
  * The reason why a payment grants no credits. `zero-amount`: nothing was paid, as for a trial, a
  * coupon of 100 % or a credit note. `proration`: the customer paid for a part of a period.
  * `no-plan`: the paid prices belong to no plan. `no-credits`: the paid plans have no credits.
- * `quantity`: the quantity is not a whole number from 1 on, or too large. `paid-by-credit`: a
- * change of plan was not paid with money. `unknown-price`: the provider does not report which
- * prices were paid. `other-event`: another event, such as the invoice event, grants the credits.
- * `no-account`: the payment names no account.
+ * `quantity`: the quantity is not a whole number from 1 on, or too large. `paid-by-credit`: credit,
+ * not money, paid at least a part of a change of plan. `unknown-price`: the provider does not
+ * report which prices were paid. `other-event`: another event, such as the invoice event, grants
+ * the credits. `no-account`: the payment names no account.
  */
 export type NotGranted =
   | "zero-amount"

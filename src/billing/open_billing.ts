@@ -152,7 +152,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   const { random, clock, observe } = runtime;
   const links = new AccountLinks(provider, kept);
   const subscriptions = new NewestSubscriptions(provider.name, kept, async (id) => {
-    // If the provider does not respond, the state in the last delivery counts.
+    // If the provider does not respond, the caller uses a state that a delivery contained.
     return await provider.getSubscription(id).catch(() => null);
   });
   const { secret: given, resolvers, rateLimit } = read;

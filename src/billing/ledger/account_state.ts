@@ -1,7 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 import type { LedgerEntry } from "./ledger_entry.ts";
 
-/** The state of an account after some commit. `balance` is the sum of all entries. */
+/** The state of an account after one of its commits. `balance` is the sum of all entries. */
 export interface AccountState {
   readonly account: string;
   readonly balance: number;

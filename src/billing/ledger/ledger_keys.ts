@@ -2,7 +2,7 @@ import type { KeyValueKey, KeyValueKeyPart } from "../../kv/key_value.ts";
 import { hashPart, namePart } from "../../kv/key_encoding.ts";
 
 export const ledgerKeys = {
-  /** Balance and open reservations of an account. All operations write it, so they conflict. */
+  /** Balance and open reservations of an account. All changes write this key, so they conflict. */
   state: (account: string): KeyValueKey => ["credits", "state", partOf(account)],
   states: ["credits", "state"],
   /** One entry of an account. Entries are never overwritten. */

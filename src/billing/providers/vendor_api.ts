@@ -68,7 +68,7 @@ export class VendorApi {
     return providerProblem(this.#options.provider, cause);
   }
 
-  /** Sends a call, and returns the response's fields, or null for a 404. */
+  /** Sends a call, and returns the response's fields. Returns null if a GET has a 404. */
   async find({ method, path, query = {}, body }: VendorCall): Promise<JsonFields | null> {
     const { baseUrl, headers, fetch: send = fetch, timeoutMs } = this.#options;
     const search = new URLSearchParams(query).toString();

@@ -4,7 +4,7 @@ import type { Clock } from "../../runtime/runtime.ts";
 export interface ReceivedDelivery {
   /** Time of the delivery, in milliseconds since 1970. */
   readonly at: number;
-  /** The provider's id of the event, or null if the signature was invalid. */
+  /** The provider's id of the event, or null if the delivery was `refused`. */
   readonly id: string | null;
   /** The types of the events in the delivery. */
   readonly events: readonly string[];
@@ -18,7 +18,7 @@ export interface ReceivedDelivery {
 }
 
 /**
- * Keeps recent deliveries in the memory of this process: the last 200 with a valid signature, and
+ * Keeps recent deliveries in the memory of this process: the last 200 valid deliveries, and
  * separately the last 50 refused ones, because any client can send invalid deliveries.
  */
 export class RecentDeliveries {

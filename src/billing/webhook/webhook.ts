@@ -50,7 +50,7 @@ export interface WebhookOptions extends WebhookCallbacks {
 
 export interface WebhookResponse {
   readonly received: true;
-  /** True if the event was handled before, or is being handled for another delivery. */
+  /** True if the event was handled for an earlier delivery. */
   readonly duplicate?: true;
 }
 
@@ -70,7 +70,7 @@ export class Webhook {
   }
 
   /**
-   * Handles a webhook request. Throws a 400 for an invalid signature, a 409 while another process
+   * Handles a webhook request. Throws a 400 for an invalid delivery, a 409 while another process
    * handles the event, and a 5xx if the grant or `onEvent` fails. After an error, providers retry.
    */
   async accept(given: WebhookDelivery): Promise<WebhookResponse> {

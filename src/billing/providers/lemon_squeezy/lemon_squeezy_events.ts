@@ -14,8 +14,8 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 export const lemonSqueezyName = "lemon-squeezy";
 
 /**
- * Reads an event of Lemon Squeezy. Events have no id, so repeated deliveries are recognized by
- * their object and content. Throws a 400 if the body is not an event.
+ * Reads an event of Lemon Squeezy. Events have no id, so repeated deliveries are recognized by the
+ * event's name, its object and the time of the change. Throws a 400 if the body is not an event.
  */
 export function readLemonSqueezyEvent(body: JsonFields): VendorDelivery {
   const [meta, data] = [body.at("meta"), body.at("data")];

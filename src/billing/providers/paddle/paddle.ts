@@ -164,7 +164,7 @@ type EventFacts = Pick<VendorEvent, "type" | "payment" | "subscription" | "subsc
 
 function eventFacts(type: string, data: JsonFields): EventFacts {
   switch (type) {
-    // `transaction.paid` is ignored, because the transaction can still change after it.
+    // `transaction.paid` is no payment here, because the transaction can still change after it.
     case "transaction.completed":
       return { type: "payment.succeeded", ...transactionFacts(data) };
     case "transaction.payment_failed":

@@ -33,7 +33,7 @@ type EventFacts = Pick<VendorEvent, "type" | "payment" | "subscription" | "subsc
 
 function eventFacts(type: string, data: JsonFields): EventFacts {
   switch (type) {
-    // `order.created` is ignored, because an order is created before it is paid.
+    // `order.created` is no payment here, because an order is created before it is paid.
     case "order.paid":
       return { type: "payment.succeeded", ...orderFacts(data) };
     case "checkout.updated":
