@@ -27,7 +27,7 @@ export type ComputeChange<Result> = (
   relatedValues: readonly unknown[],
 ) => KeyChange<Result>;
 
-/** A waiting change, without the type of its result. */
+/** A waiting change. Its type omits the result, because changes in a queue have various results. */
 export interface PendingUpdate {
   readonly enqueuedAt: number;
   readonly reads: readonly KeyValueKey[];

@@ -238,7 +238,7 @@ class CircuitBreaker {
     }
   }
 
-  /** Sends a probe (a read of a missing record). The response may arrive only after an outage. */
+  /** Sends a probe (a read of a missing record). Does not wait for the response. */
   #sendProbe(now: number): void {
     if (now - this.#probedAt < this.#probePauseMs) return;
     this.#probedAt = now;

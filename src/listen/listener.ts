@@ -55,7 +55,7 @@ export type ResolvedListenOptions = OptionValues<typeof listenOptionRules>;
 export interface Server {
   /** The URL with the port in use, e.g. `http://127.0.0.1:8000`. */
   readonly url: string;
-  /** The port in use, also if the option was 0. */
+  /** The port in use. If the option `port` is 0, the system chooses a free port. */
   readonly port: number;
   /** Resolves when everything is stopped and closed. */
   readonly finished: Promise<void>;

@@ -21,7 +21,7 @@ export interface Accounts {
   findByEmail(email: string): Promise<Account | null>;
   /** Adds an account. Returns null if another account has the same e-mail address. */
   add(account: NewAccount): Promise<Account | null>;
-  /** Replaces the password hash. Returns false if `account` is outdated. */
+  /** Replaces the password hash. Returns false if the hash has changed since `account` was read. */
   setPassword(account: Account, passwordHash: string): Promise<boolean>;
   change(id: string, change: AccountChange): Promise<boolean>;
   /** Returns the accounts whose ids follow `after`, sorted by id. */
@@ -29,9 +29,9 @@ export interface Accounts {
 }
 
 /**
- * Disables an account, or enables it again. Also ends all its sessions: after it is disabled, or
- * before it is enabled. No earlier session then becomes valid again, even if the process is killed
- * between the two writes. They cannot be one write, because sessions may be in another store.
+ * Disables or enables an account, and ends all its sessions: after the account is disabled, or
+ * before it is enabled. Therefore no earlier session becomes valid again, even if the process ends
+ * between the two writes. One write is impossible, because sessions may be in another store.
  */
 export async function setAccountDisabled(
   { id, isDisabled: wasDisabled }: Account,
@@ -63,7 +63,7 @@ export function userForResponse(
 
 /**
  * Returns a string that changes with an account's password. Stored sessions and reset links contain
- * it, so a new password makes them invalid. The hash is salted, so the string reveals no password.
+ * this string, so a new password makes them invalid. It reveals no password: the hash is salted.
  */
 export function passwordVersionOf(
   { id, passwordHash }: Pick<Account, "id" | "passwordHash">,

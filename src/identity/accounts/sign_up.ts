@@ -36,8 +36,8 @@ export function readSignup({ fields }: AccountRequest, service: AccountService) 
  * Signs a user up. With `signup.verify`, the response does not reveal if the address already has an
  * account: in both cases, the service sends an e-mail to the address. For a new address, the e-mail
  * contains a link. The account is created when the link is opened in the browser of this signup, or
- * in another browser with the password of this signup. Otherwise a user could open the link of a
- * stranger's signup, and the stranger would know the password of the user's account.
+ * in another browser with the password of this signup. Otherwise a stranger could sign up with a
+ * user's address. If the user opened the link, the stranger would know the password.
  */
 export async function signUp(
   call: AccountRequest,

@@ -20,7 +20,7 @@ import type { AggregateColumns } from "../../plan/aggregate_columns.ts";
 
 /**
  * Computes an aggregate incrementally: reads its groups once, keeps them in memory, and updates
- * them for each changed row. The methods report if the result could differ from the database's.
+ * them for each changed row. The methods report if the database's result could be different.
  */
 export class IncrementalAggregate {
   readonly #plan: MaintenancePlan;

@@ -26,7 +26,7 @@ export interface Matcher {
   knowsKeyOrder(table: TableInfo): boolean;
   /** Returns true if row-level security of the database can hide rows of the table. */
   hidesRows(table: TableInfo): boolean;
-  /** Evaluates each filter for each state of a row. The read waits in the queue of `identity`. */
+  /** Evaluates each filter for each image. Expensive reads wait in the queue of `identity`. */
   evaluateInDatabase(
     table: TableInfo,
     images: readonly RowImage[],
@@ -36,8 +36,8 @@ export interface Matcher {
   /** Returns true for one in a thousand evaluations in memory, which {@link check} must verify. */
   shouldCheck(): boolean;
   /**
-   * Evaluates a filter in the database after an evaluation in memory. If the results differ, stops
-   * evaluating such comparisons in memory and returns false. Filters must then be compiled again.
+   * Evaluates a filter again, in the database. If a comparison has another result than in memory,
+   * leaves such comparisons to the database. Returns false if filters must be compiled again.
    */
   check(table: TableInfo, image: RowImage, filter: Filter): Promise<boolean>;
 }

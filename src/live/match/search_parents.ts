@@ -46,7 +46,7 @@ export function addParentKey<G>(keys: ParentKeys<G>, key: RelatedKey, groups: It
   keys.set(id, known);
 }
 
-/** Found parents, each with the groups that need it. */
+/** The parents that a search has found, each parent with the groups that need it. */
 export interface ParentRows<G> {
   readonly rows: ReadonlyMap<Row, ReadonlySet<G>>;
   readonly at: Position;
