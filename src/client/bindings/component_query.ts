@@ -35,7 +35,7 @@ export interface ShownStore<State> extends Omit<Store<State>, "subscribe"> {
 
 /** A query of a component. Components with the same query share one live list. */
 export interface ComponentQuery<State> extends ShownStore<State> {
-  /** Two queries of a resource have the same meaning if and only if their keys are equal. */
+  /** Identifies the query. Queries with equal keys share one live list. */
   readonly key: string;
   initial(): State;
 }
@@ -89,7 +89,7 @@ export function initialState<State>(store: Pick<Store<State>, "get" | "initial">
   return (store.initial ?? store.get)();
 }
 
-/** Returns the state of a query that has no rows yet, with the rows of the previous query. */
+/** Returns a query's state. Before its first rows, it contains the rows of the previous query. */
 export function withPrevious<State extends LiveState>(
   state: State,
   previous: State | undefined,

@@ -35,7 +35,7 @@ export interface LiveCollectionOptions<
   readonly createBody?:
     | ((row: CollectionRow<RowOf<R, Fields, Included>>) => R["create"])
     | undefined;
-  /** Called when the collection's stream breaks, and when it works again. */
+  /** Called when the stream's status changes, with the error that caused the status, or null. */
   readonly onStatus?: ((status: LiveStatus, error: ServiceError | null) => void) | undefined;
 }
 
@@ -165,7 +165,7 @@ class SyncedRows<Row, Key> implements Subscriber {
     if (options.seed !== undefined) this.#apply();
   }
 
-  /** The fields of the primary key. Empty until the stream's first event. */
+  /** The fields of the primary key. Empty until the stream or the option `seed` names them. */
   get primaryKey(): readonly string[] {
     return this.#set.description?.primaryKey ?? [];
   }

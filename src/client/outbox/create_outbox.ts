@@ -16,8 +16,8 @@ import { type ConflictOptions, isRefusal, jobAfterRefusal, sendJob } from "./sen
 import type { RequestEnvironment } from "../../api/client_environment.ts";
 
 /**
- * Creates the outbox of one user in one client. Without `identity` the outbox stores nothing,
- * because the browser's next user could read stored writes.
+ * Creates the outbox of one user in one client. With an empty `identity`, the outbox stores
+ * nothing, because the browser's next user could read stored writes.
  *
  * @example
  * ```ts ignore
@@ -36,7 +36,7 @@ export function createOutbox<Api = unknown>(
   return openOutbox(api[handle].transport, options as OutboxOptions) as Outbox;
 }
 
-/** Without `identity`, each job keeps the token of its user, so another user cannot send it. */
+/** With an empty `identity`, each job keeps its user's token, so another user cannot send it. */
 function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const environment = browserEnvironmentOf(transport);
   const { indexedDB, locks } = environment;
@@ -146,8 +146,8 @@ interface Pause {
 
 /**
  * Sends jobs until the signal is aborted. Jobs for one row are sent one after the other, and jobs
- * for up to four rows at the same time. A dead job blocks the later jobs for its row. Returns a
- * function that ends all pauses except those of rate limits.
+ * for up to four rows at the same time. A dead (refused) job blocks the later jobs for its row.
+ * Returns a function that ends all pauses except those of rate limits.
  */
 function sendJobs(options: SendJobsOptions): () => void {
   const { transport, signal, created, book } = options;

@@ -35,7 +35,7 @@ export interface Job {
   readonly createdAt: number;
   /**
    * The idempotency key of an earlier request to the same row, which was waiting when this job was
-   * added; null if no request was waiting. Once the earlier request has been sent, the row's new
+   * added; null if no request was waiting. After the earlier request has been sent, the row's new
    * ETag becomes `ifMatch`, and this member becomes null.
    */
   readonly after: string | null;
@@ -60,7 +60,7 @@ export interface JobProblem {
   readonly message: string;
   /** The HTTP status of the response, or 0 if there was no response. */
   readonly status: number;
-  /** The body of the response, or null if there was no response. */
+  /** The problem document in the response body, or null if there was none. */
   readonly problem: ProblemBody | null;
   /** The CAPTCHA that the user has to solve, or null for every other error. */
   readonly captcha: RequiredCaptcha | null;

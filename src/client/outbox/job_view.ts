@@ -57,7 +57,7 @@ export interface JobView extends Store<OutboxState> {
   showStored(stored: readonly Job[], error?: ServiceError | null): void;
   /** Remembers the row's path and the row's new ETag after the job has been sent. */
   learn(job: Job, row: JobRow | null): void;
-  /** Returns promises that reject when the job is dead or discarded. */
+  /** Returns promises for the row of the response. They reject if the job is dead or discarded. */
   wait(id: string): Readonly<Record<"acknowledged" | "done", Promise<JobRow | null>>>;
 }
 

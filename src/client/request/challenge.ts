@@ -8,7 +8,7 @@ export interface ChallengedRequest {
   readonly request: { readonly signal?: AbortSignal | undefined };
   readonly response: Response;
   readonly error: ServiceError;
-  /** The number of challenges already solved for this request. */
+  /** The number of earlier attempts to send this request. */
   readonly attempts: number;
 }
 

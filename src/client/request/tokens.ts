@@ -3,7 +3,7 @@ import type { CreateClientOptions } from "./client_options.ts";
 export interface Token {
   /** The token. With a falsy value, the request has no `Authorization` header. */
   readonly value: string | null | undefined | false;
-  /** Number of refreshes before this token was requested. */
+  /** Number of refreshes when this token was requested, including a refresh for this token. */
   readonly age: number;
 }
 
