@@ -93,7 +93,7 @@ function split(args: readonly string[], options: CommandOptions) {
   };
 }
 
-/** Throws a {@link Misuse} for an unknown option, and for a value of an option without values. */
+/** Throws a {@link Misuse} for an unknown option, a missing value and an unexpected value. */
 function requireFit(
   command: string | null,
   tokens: ReturnType<typeof split>["tokens"],

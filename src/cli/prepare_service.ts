@@ -11,7 +11,7 @@ export interface PrepareServiceOptions {
   readonly runtime: Runtime;
   /** The bearer token of the operator. */
   readonly token: string;
-  /** The key-value store for several workers, if no configuration names another store. */
+  /** The store of several workers that serve a database without a configuration file. */
   readonly kv?: string;
   /** True if the tables of a running service have changed. Default: false. */
   readonly isReread?: boolean;

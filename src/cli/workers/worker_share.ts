@@ -7,7 +7,7 @@ export interface WorkerShare {
   readonly token: string;
   /** A random string from which workers derive secrets that are not configured. */
   readonly secret: string;
-  /** The path of the key-value store to use if none is configured. */
+  /** The path of the workers' key-value store if they serve without a configuration file. */
   readonly kv: string;
 }
 

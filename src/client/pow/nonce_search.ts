@@ -20,14 +20,14 @@ export interface NonceSearch {
   searchPart(): void;
   /** Verifies a nonce that a scan or a worker has found, and accepts a correct nonce. */
   propose(counter: number, index: number): void;
-  /** Returns false after a wrong solution was proposed. From then on, only the plain scan runs. */
+  /** Returns false after a wrong solution was proposed. This thread then runs the plain scan. */
   isTrusted(): boolean;
   /** Resolves at the next call of {@link wake}. */
   nextEvent(): Promise<void>;
   wake(): void;
 }
 
-/** Creates a search. `fast` is the SIMD scan if the runtime supports it. */
+/** Creates a search. `fast` is the SIMD scan, or null to use only the plain scan. */
 export function createNonceSearch(
   { token, difficulty }: Challenge,
   fast: Scan | null,
