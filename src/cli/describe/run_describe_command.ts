@@ -55,7 +55,7 @@ async function fetchSchema(base: string, token: string | null): Promise<ServiceS
   const isSchema = typeof value === "object" && value !== null && "version" in value &&
     value.version === 1 && "resources" in value && Array.isArray(value.resources);
   if (!isSchema) throw new Error(`Cannot read ${url}: it is not the schema of a service`);
-  // The cast is safe: the same version of this program has written the value.
+  // The cast is safe: a service wrote the value, in version 1 of the format.
   return value as ServiceSchema;
 }
 

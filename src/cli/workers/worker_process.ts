@@ -109,7 +109,7 @@ export type WorkerReport =
   /** The worker has created its app, and waits for the order to listen. */
   | {
     readonly kind: "prepared";
-    /** The host that the configuration sets. */
+    /** The host at which all workers listen. */
     readonly host: string;
     readonly port: number;
     readonly stopDeadlineMs: number;
