@@ -14,7 +14,7 @@ export function printValue(json: boolean, value: object, line: () => string): vo
   console.log(json ? JSON.stringify(value) : printable(line()));
 }
 
-/** Prints the failure, and returns the exit code. A plain Error is printed without its stack. */
+/** Prints an error. Returns `exitCode` for an expected error, shown without its stack; else 1. */
 export function reportFailure(error: unknown, exitCode: number): number {
   const isMistake = error instanceof DatabaseError ||
     (error instanceof Error && error.constructor === Error);

@@ -31,7 +31,7 @@ export function browserEnvironment(): ClientEnvironment {
   return browserEnvironmentOf({ environment: requestEnvironment() });
 }
 
-/** Adds what live lists need to a client's environment. Only pages with live lists load this. */
+/** Adds to a client's environment what live lists need. Pages that only send requests omit it. */
 export function pageEnvironmentOf(
   { environment }: Pick<Transport, "environment">,
 ): PageEnvironment {

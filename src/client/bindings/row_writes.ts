@@ -69,7 +69,7 @@ export function createRowWrites(transport: Transport) {
         if (waiting.size === 0) nextTags.clear();
       }
     },
-    /** Records that there is a stream. From then on, a write completes only after its event. */
+    /** Records that there is a stream. Writes then complete only when the stream confirms them. */
     begin() {
       hasStream = true;
     },
