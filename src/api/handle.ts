@@ -2,7 +2,7 @@ import type { Transport } from "./transport.ts";
 
 /**
  * The key under which a client and each of its resources expose the transport. Functions outside
- * the client, such as `createOutbox`, read this key. Two copies of the package have the same key.
+ * the client, such as `createOutbox`, read it, even if they are from another copy of the package.
  */
 export const handle: unique symbol = Symbol.for("resource-api");
 

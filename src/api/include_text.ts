@@ -44,7 +44,7 @@ export type OrderedIn<Item> = NamesIn<Item, "orderBy"> extends infer Key
   ? Key extends `-${infer Name}` | `${infer Name}:${string}` ? Name : Key
   : never;
 
-/** @internal The option `filter`, split at semicolons: after the first, parts have no name. */
+/** @internal The option `filter`, split at semicolons. Only the first part has its name. */
 export type FilterIn<Item> = OptionsIn<Item> extends infer Option
   ? Option extends `filter:${infer Filter}` ? Filter
   : Option extends `${string}:${string}` ? never

@@ -91,7 +91,7 @@ type ProcedureOf<Procedure, Options> = Procedure extends
 
 /** The requests that compute metrics of many rows. */
 export interface AggregateRequests<R extends ApiResource, Rule = never> {
-  /** Returns metrics of the rows that match the filter, for each group. */
+  /** Groups the rows that match the filter, and returns the metrics of each group. */
   aggregate<
     Key extends FieldOf<R> = never,
     Count extends boolean = never,

@@ -165,7 +165,7 @@ async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runti
   }
 }
 
-/** Throws if several workers have no secret: none could decrypt what another worker encrypts. */
+/** Throws if several workers lack a secret: each would use a random one unknown to the others. */
 async function requireSoleWorker(
   { missingSecrets }: ResolvedConfig,
   { clock, observe }: Runtime,

@@ -74,7 +74,7 @@ function createStreamsReport(
 
 const maxStreams = 500;
 
-/** Returns the IP address of a session. To save memory, only the quota slot contains it. */
+/** Returns a session's IP address from the keys under which quotas count the session. */
 function addressOf({ options: { quotaSlot: { counts } } }: StreamSession): string | null {
   const prefix = "address ";
   const key = counts.map(({ key }) => key).find((key) => key.startsWith(prefix));

@@ -22,7 +22,7 @@ export interface ActAsOptions {
   readonly system?: string | undefined;
 }
 
-/** Returns a function that finds a caller's role and settings. The function throws plain Errors. */
+/** Returns a function that calls `as`, and throws a plain Error if the result is invalid. */
 export function identityFunction(
   { roles, as }: ActAsOptions,
 ): (user: User | null) => Required<ActAsIdentity> & { settings: Record<string, string> } {

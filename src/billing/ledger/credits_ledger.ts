@@ -11,8 +11,8 @@ export interface LedgerNote {
   /**
    * Idempotency key of 1 to 255 characters. A repetition with the same key and amount changes
    * nothing and returns the first result. A repetition with another amount fails with 422
-   * `idempotency-key-reused`. The key of a grant is unique in the ledger and kept for ever. The key
-   * of another operation is unique in its account and kept for 35 days.
+   * `idempotency-key-reused`. The key of a grant is unique in the ledger and kept for ever. Other
+   * keys are unique in their account. They are kept for 35 days, or for ever for a reversal.
    */
   readonly key?: string | undefined;
 }

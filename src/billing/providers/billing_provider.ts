@@ -116,7 +116,7 @@ export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> 
   readonly itemChangedAt?: string;
   /**
    * True if only a server with an API key can set the metadata. Other metadata counts only if it
-   * contains the code of one of this service's checkouts.
+   * contains the `checkoutCode` that this service added to the checkout.
    */
   readonly isMetadataOfServer?: boolean;
   /** True if the checkout is complete but not paid yet. */
