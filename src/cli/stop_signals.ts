@@ -8,7 +8,7 @@ export function onStopSignals(
   stop: (signal: StopSignal, reachedChildren: boolean) => void,
 ): () => void {
   const terminate = () => stop("SIGTERM", false);
-  // A terminal sends SIGINT to all processes of its group.
+  // A terminal sends SIGINT to all processes of its group, so child processes receive it, too.
   const interrupt = () => stop("SIGINT", Deno.stdin.isTerminal());
   // With `--watch`, a changed file restarts the program in the same process, without a signal.
   globalThis.addEventListener("unload", terminate);
@@ -29,7 +29,7 @@ export function onHangUp(hangUp: () => void, close: () => void): () => void {
   if (Deno.build.os === "windows") return () => {};
   const hadTerminal = Deno.stdin.isTerminal();
   const listener = () => {
-    // A terminal that closes sends SIGHUP to all its processes.
+    // A SIGHUP can also mean that the terminal was closed: then this process has no terminal.
     if (hadTerminal && !Deno.stdin.isTerminal()) close();
     else hangUp();
   };

@@ -40,7 +40,7 @@ export function pageEnvironmentOf(
     isHidden: () => !!world.document?.hidden,
     onWake(run) {
       const ending = new AbortController();
-      // The event `visibilitychange` bubbles from the document to the window.
+      // `visibilitychange` bubbles from the document, so the window receives all three events.
       for (const event of ["online", "pageshow", "visibilitychange"]) {
         world.addEventListener?.(event, run, ending);
       }

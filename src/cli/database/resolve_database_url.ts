@@ -24,7 +24,7 @@ export async function urlOfDatabaseToMigrate(place: string, dryRun: boolean): Pr
 
 function urlOf(place: string): string {
   if (isServerUrl(place)) return place;
-  // A single letter before the colon is a drive of Windows.
+  // A single letter before the colon is not a scheme, but a drive of Windows.
   return /^[a-z][a-z0-9+.-]+:/i.test(place) ? place : `sqlite:${place}`;
 }
 

@@ -281,7 +281,7 @@ function isOfDrizzle(value: unknown): boolean {
 }
 
 function isTable(value: unknown): value is TableLike<unknown, unknown> {
-  // Columns contain the description of their table, too, but have another prototype.
+  // A column also has this member. Only a table has no prototype.
   return typeof value === "object" && value !== null && tableInfoKey in value &&
     Object.getPrototypeOf(value) === null;
 }

@@ -30,7 +30,7 @@ export async function indexedDbStorage(
       opening.onsuccess = () => {
         cancel();
         const opened = opening.result;
-        // A deletion of the database waits until this connection closes.
+        // A deletion of the database waits for this connection, so the connection must close.
         opened.onclose = opened.onversionchange = () => {
           database = null;
           opened.close();
@@ -45,7 +45,7 @@ export async function indexedDbStorage(
   /** Runs `work` in a transaction. After the commit, calls the function that `work` returned. */
   async function run<T>(work: (store: IndexedDbObjectStore) => () => T): Promise<T> {
     const transaction = await begin().catch(() => {
-      // Safari closes the databases of hidden pages, sometimes without an event.
+      // Opens the database again: Safari may close that of a hidden page without an event.
       database = null;
       return begin();
     });

@@ -38,8 +38,8 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   }
 
   /**
-   * Updates the jobs that wait for this job's request, after the request was sent or given up.
-   * After a request was given up, these jobs wait for the request for which this job waited.
+   * Updates the jobs that wait for this job's request, after the request was sent or given up. If
+   * it was given up, these jobs take over this job's `after` and `ifMatch`.
    */
   async function release(job: Job): Promise<void> {
     const { id, idempotencyKey, state, after, ifMatch } = job;
@@ -125,7 +125,7 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
       // One operation shows the positions of all jobs that were added in the meantime.
       void queue(async () => {
         for (const stored of await Promise.all(adding.splice(0))) {
-          // A read of the storage may have already shown the stored job.
+          // Skips a job that a read of the storage has already shown as stored.
           if (jobs.get(stored.id)?.order === Infinity) show(stored);
         }
       });

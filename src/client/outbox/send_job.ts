@@ -120,7 +120,7 @@ export async function jobAfterRefusal(
     if (!mine) return refusedJob(job, error);
     return {
       ...{ ...job, ...newJobRequest(transport.environment), conflicts: conflicts + 1 },
-      // The cast is safe: a JSON object has only members with names.
+      // The cast is safe: all keys of a JSON object are strings.
       ...{ body: body && jsonCopy(mine) as JobRow, base: theirs, ifMatch: rowTag(theirs) },
     };
   } catch (cause) {

@@ -70,7 +70,7 @@ export function createTransport(options: CreateClientOptions): Transport {
         }),
       );
       if (timeoutMs === 0 && response.ok) return response;
-      // `new Response` throws for an empty body with a status such as 204 or 304.
+      // With a status such as 204 or 304, `new Response` accepts null, but no empty string.
       return new Response(await response.text() || null, response);
     } catch (cause) {
       signal?.throwIfAborted();

@@ -112,7 +112,7 @@ export class TabConnection implements LiveConnection {
     const { name, locks } = this.#shared;
     const { signal } = this.#ending;
     try {
-      // The lock can be granted after this tab has ended.
+      // The lock can be granted after `close()`. Then this tab must not become the leader.
       const lead = () => signal.aborted ? undefined : this.#lead();
       while (!signal.aborted) await locks.request(name, { signal }, lead);
     } catch (error) {
