@@ -49,7 +49,7 @@ interface ServeDatabaseOptions {
   readonly schemas: readonly string[] | null;
   /** The key columns of views, and of tables without a primary key. Default: none. */
   readonly keys?: DeclaredKeys;
-  /** True if the tables have changed since the start. Then a key of a missing view is no error. */
+  /** True if the tables have changed since the start. Then `keys` may name missing views. */
   readonly isReread?: boolean | undefined;
   /** SQL functions and SQLite extensions to load. Default: none. */
   readonly additions?: SqliteAdditions | undefined;

@@ -84,7 +84,7 @@ export async function migrateDatabase(
   dialogue.print(isApplied ? "Done." : "Another process has done it.");
 }
 
-/** For a check, runs all files in an empty database. Otherwise requires that all files were run. */
+/** For a check, runs all files in an empty database. Otherwise throws if a file has not run. */
 async function prepareFiles(run: FilesRun, check: boolean): Promise<void> {
   const { driver, folder } = run;
   if (check) {

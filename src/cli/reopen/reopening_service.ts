@@ -282,7 +282,7 @@ export function withSharedSecrets(
     ...config,
     runtime: {
       ...runtime,
-      // Shell scripts often set a variable to an empty string in order to unset it.
+      // An empty string counts as unset, because shell scripts often clear a variable.
       environment: (name) =>
         environment(name) || (secrets.includes(name) ? `${name} ${secret}` : undefined),
     },

@@ -27,7 +27,7 @@ export interface SchemaChecks {
   readonly current: () => Promise<unknown>;
 }
 
-/** Creates a replaceable app: it checks tables before describing them, and retries failed reads. */
+/** Creates an app that checks for changed tables before it describes them, and after failures. */
 export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
   let current: Generation = { app: first, answering: 0 };
   let isDraining = false;

@@ -89,7 +89,7 @@ export function initialState<State>(store: Pick<Store<State>, "get" | "initial">
   return (store.initial ?? store.get)();
 }
 
-/** Returns a query's state. Before its first rows, it contains the rows of the previous query. */
+/** Returns a query's state, with the previous query's rows until the query has its own rows. */
 export function withPrevious<State extends LiveState>(
   state: State,
   previous: State | undefined,

@@ -13,7 +13,7 @@ import {
 } from "./component_query.ts";
 
 /**
- * Returns the value of a live list or aggregate as a Solid signal, until its owner is disposed. The
+ * Returns a live list or aggregate as a Solid signal, updated until its owner is disposed. The
  * list may be the result of a function that reads signals:
  * `useLive(() => liveAggregate(api.notes, { groupBy: [field()] }))`.
  */

@@ -45,7 +45,7 @@ export async function indexedDbStorage(
   /** Runs `work` in a transaction. After the commit, calls the function that `work` returned. */
   async function run<T>(work: (store: IndexedDbObjectStore) => () => T): Promise<T> {
     const transaction = await begin().catch(() => {
-      // Opens the database again: Safari may close that of a hidden page without an event.
+      // Opens the database again: Safari may close databases of hidden pages without an event.
       database = null;
       return begin();
     });

@@ -150,7 +150,7 @@ export function isSameRequest(one: Job, other: Job): boolean {
   return one.state === other.state && one.idempotencyKey === other.idempotencyKey;
 }
 
-/** Returns the path of the row that a job writes to, or the id of the job that creates the row. */
+/** Returns the path of a job's row. Before the row exists, returns the id of the creating job. */
 export function laneOf(
   { of, path }: Job,
   created: ReadonlyMap<string | null, { readonly path: string }>,

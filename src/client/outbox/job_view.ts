@@ -26,7 +26,7 @@ export interface TabJobs {
   /** The jobs by id, in the order in which live lists apply the jobs to rows. */
   readonly jobs: Map<string, Job>;
   readonly created: Map<string | null, CreatedRow>;
-  /** How sent requests have changed ETags, by idempotency key, until lists show the changes. */
+  /** The effects of sent requests that lists do not show yet, by the request's idempotency key. */
   readonly sent: Map<string | null, RowEffect>;
   readonly overlays: JobOverlays;
   readonly computed: Overlay["computed"];

@@ -44,7 +44,7 @@ export async function exportUrl<R extends ApiResource, const Filter extends Filt
     timeoutMs,
   });
   const { link }: { readonly link?: string } = await response.json();
-  // Without the capability, the service ignores the parameters and returns a page of the list.
+  // Without `enableExport`, the service ignores the parameters and returns a page of the list.
   if (!link) throw new TypeError(`Cannot export ${path}: the resource has no enableExport`);
   return transport.baseUrl + path + link;
 }
