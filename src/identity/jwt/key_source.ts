@@ -107,7 +107,7 @@ const maxAgeMs = 10 * 60_000;
 const pauseMs = 60_000;
 /** Minimum time between two fetches while no fetch has succeeded, in milliseconds. */
 const firstPauseMs = 5_000;
-/** Timeout of a fetch, in milliseconds. Only requests with an unknown key wait for a fetch. */
+/** Timeout of a fetch, in milliseconds. Requests wait for it only if their key is not cached. */
 const timeoutMs = 5_000;
 const maxBytes = 512 * 1024;
 
