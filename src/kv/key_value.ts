@@ -68,8 +68,8 @@ export interface KeyValueCommit {
   readonly claim?: KeyValueKey | undefined;
   /**
    * True if the claim is void after this commit failed with a {@link StoreError}. If the store
-   * writes the record nevertheless, it ignores and removes the record. The option is for commits that
-   * only create a claim. A store that always responds can ignore the option.
+   * writes the record nevertheless, it ignores and removes the record. The option is for commits
+   * that only create a claim. A store that always responds can ignore the option.
    */
   readonly isProvisional?: boolean | undefined;
 }
