@@ -132,7 +132,13 @@ export class DirectConnection implements LiveConnection {
       },
       take: this.#createReader(subscriptions),
     }).catch((error) => error);
-    if (this.#stream === own || this.#asking === own) this.#ended(own, now() - openedAt, error);
+    if (this.#stream !== own && this.#asking !== own) return;
+    // If the service refuses all lists of a stream, it ends the stream, which has not failed.
+    const isNeeded = subscriptions.some(({ key }) =>
+      Number(this.#members.get(key)?.notBefore) < now()
+    );
+    if (isNeeded || openedAt > now()) this.#ended(own, now() - openedAt, error);
+    else this.#stream = null;
   }
 
   #subscriptions(): readonly SubscriptionRequest[] {

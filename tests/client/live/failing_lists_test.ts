@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { createCollection } from "@tanstack/db";
-import { createClient, liveList } from "../../../exports/client.ts";
+import { browserEnvironment, createClient, liveList } from "../../../exports/client.ts";
 import { liveCollectionOptions } from "../../../src/client/bindings/tanstack_db.ts";
 import type { Overlay } from "../../../src/client/overlays/overlay.ts";
 import { overlaysOf } from "../../../src/client/overlays/overlays.ts";
@@ -106,4 +106,31 @@ Deno.test("a collection whose key throws closes, and the stream of the others co
     end();
     await collection.cleanup();
     await new Promise((resolve) => setTimeout(resolve, 20));
+  }));
+
+Deno.test("a list that the service refuses does not delay the lists after it", () =>
+  withService(async ({ fetch }) => {
+    const real = browserEnvironment();
+    const delays: number[] = [];
+    const environment = {
+      random: () => 1,
+      after(ms: number, work: () => void) {
+        delays.push(ms);
+        return real.after(ms, work);
+      },
+    };
+    const api = createClient<Api>({ baseUrl: "http://test", environment, fetch });
+    for (let turn = 0; turn < 3; turn++) {
+      const refused = liveList(api.posts, { filter: JSON.parse('"nosuch==1"') });
+      const leave = refused.subscribe(() => {});
+      await until(refused, ({ status }) => status === "closed");
+      leave();
+    }
+    const list = liveList(api.posts);
+    const leave = list.subscribe(() => {});
+    await until(list, ({ status }) => status === "live");
+    leave();
+    // A stream that fails is opened again after up to a second, with this `random` after a second.
+    const ofRequests = new Set([30_000, 45_000]);
+    assertEquals(delays.filter((ms) => ms > 100 && !ofRequests.has(ms)), []);
   }));
