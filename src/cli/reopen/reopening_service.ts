@@ -238,7 +238,7 @@ function mayBeOfChange(observation: Observation): boolean {
   if (observation.kind === "value_does_not_fit") return true;
   let error: unknown = "error" in observation ? observation.error : null;
   for (let depth = 0; error instanceof Error && depth < 5; depth++, error = error.cause) {
-    // With any other cause, the problem comes from a check, so no further check is needed.
+    // Without a DatabaseError as its cause, the problem comes from a check: no new one is needed.
     const isFound = error instanceof Problem && error.slug === "schema-changed";
     if (isFound && error.cause instanceof DatabaseError) return true;
     if (error instanceof DatabaseError && error.kind === "other") return true;

@@ -104,7 +104,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
   };
 }
 
-/** Returns true for a 405 and for an unknown path. A changed table could make the path valid. */
+/** Returns true for a 405 and for an unknown path: changed tables could allow the request. */
 function isUnknown({ status }: Response, { url }: Request, { resources }: App): boolean {
   if (status === 405) return true;
   if (status !== 404) return false;

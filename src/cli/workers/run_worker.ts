@@ -194,7 +194,7 @@ export function requireSharedStores(config: CliService["config"]): void {
   }
 }
 
-/** Returns true if the store is in memory. Without `--unstable-kv`, a store with a path is, too. */
+/** Returns true if the store is in memory. Without `--unstable-kv`, every path counts as memory. */
 function isInMemory(kv: ServeConfig["kv"]): boolean {
   if (kv === undefined || kv === ":memory:") return true;
   return typeof kv === "string" && findDenoOpenKv() === undefined;
