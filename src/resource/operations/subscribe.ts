@@ -83,14 +83,12 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = 
 
 /** Parses `limit` and `orderBy` of a stream that keeps only the first rows of a list. */
 function parseWindow(query: Query, { table, fields, page: limits }: Resource): WindowQuery | null {
+  const limit = query.get("limit");
+  // Without `limit`, a stream has never had an order.
+  if (limit === undefined) return null;
   const ofPages = ["cursor", "totalCount"].find((name) => query.has(name));
   if (ofPages !== undefined) {
     throw invalidParameter(`Cannot use "${ofPages}" here: a stream begins with the first rows`);
-  }
-  const limit = query.get("limit");
-  if (limit === undefined) {
-    if (!query.has("orderBy")) return null;
-    throw invalidParameter('Cannot use "orderBy" here: only a stream with "limit" has an order');
   }
   if (parseFlag(query, "skipExisting")) {
     throw invalidParameter('Cannot use "skipExisting" with "limit": the rows depend on each other');
