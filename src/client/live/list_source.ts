@@ -36,7 +36,13 @@ function createLiveListStore(
     resource: path,
     // Without a limit, the stream has no order.
     path: path + "/subscribe" +
-      queryString({ filter, select: fields, include, limit, orderBy: limit && orderBy }),
+      queryString({
+        filter,
+        select: fields,
+        include,
+        limit,
+        orderBy: limit === undefined ? limit : orderBy,
+      }),
     set,
     filter,
     accepts,

@@ -51,6 +51,9 @@ export async function importFile<R extends ApiResource>(
   { signal, timeoutMs, format, onProgress, ...query }: FileImportOptions = {},
 ): Promise<ImportOutcome> {
   const { transport, path } = resource[handle];
+  if (typeof file !== "string" && !(file instanceof Blob || file instanceof ReadableStream)) {
+    throw new TypeError(`Cannot import ${file}: pass a File, a Blob, a string or a stream`);
+  }
   // A stream can be read only once, but the client may have to repeat the request.
   const body = file instanceof ReadableStream
     ? await new Response(file.pipeThrough(new TransformStream(), signal && { signal })).blob()

@@ -144,7 +144,7 @@ async function addProven(
 function unprovenSignup(isMissing: boolean): Problem {
   const message = isMissing
     ? "is needed: this is not the browser that has signed up"
-    : "is not that of the signup of this link: open another one, or set a new password by it";
+    : "is not the password of this signup: try again, or choose another password";
   return new Problem("validation-error", `Cannot verify: "password" ${message}`, {
     details: { errors: [{ path: "password", message }] },
   });

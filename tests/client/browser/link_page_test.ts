@@ -99,7 +99,7 @@ test("links in mails confirm an address and set a password, on pages of the serv
   assertEquals(await other.title(), "Confirm your e-mail address – The shop");
   await otherSays("The password is needed: this is not the browser that has signed up.");
   await enter(other, "not the password of it");
-  await otherSays("The password is not that of the signup of this link");
+  await otherSays("The password is not the password of this signup");
   const choose = other.getByRole("link", { name: "Choose another password" });
   assertEquals(
     new URL(await choose.getAttribute("href") ?? "", other.url()).href,

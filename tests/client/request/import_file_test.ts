@@ -125,6 +125,10 @@ Deno.test("rows that the service refuses are errors with their lines", () =>
   withImports(async ({ client }) => {
     const api = client();
     const csv = "id,title\n1,Tea\n2,\nx,Jam\n";
+    // Without types, `input.files[0]` of an input without a file.
+    for (const none of [undefined, null, 5, {}]) {
+      await assertRejects(() => importFile(api.notes, none as never), TypeError, "pass a File");
+    }
     const refused = await assertRejects(() => importFile(api.notes, csv), ImportError);
     assertEquals([refused.name, refused.slug, refused.status], [
       ...["ImportError", "validation-error", 422],
