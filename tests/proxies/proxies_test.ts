@@ -1,5 +1,5 @@
 import { findProgram } from "../support/debian_packages.ts";
-import { freePort } from "../support/ports.ts";
+import { twoFreePorts } from "../support/ports.ts";
 import { proxyForTests, type ProxyName, type ProxyProgram } from "../support/proxies.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
@@ -45,8 +45,9 @@ async function testProxy(
   await Deno.writeTextFile(`${scratch.path}/both.pem`, `${certificate}${key}`);
   await using service = await proxiedService();
   await using mounted = await proxiedService({ mountedAt: "/v1" });
+  const [plainPort, tlsPort] = twoFreePorts();
   const ports = {
-    ...{ plain: freePort(), tls: freePort() },
+    ...{ plain: plainPort, tls: tlsPort },
     ...{ service: service.port, mounted: mounted.port },
   };
   await using _proxy = await startProxy(proxy, setting, { program, folder: scratch.path, ports });

@@ -69,7 +69,9 @@ export async function startProxy(
   });
   failing.catch(() => {});
   const open = setting === "usual" ? [ports.plain] : [ports.plain, ports.tls];
-  await Promise.race([failing, Promise.all(open.map(untilListening))]);
+  const waiting = new AbortController();
+  const listening = open.map((port) => untilListening(port, waiting.signal));
+  await Promise.race([failing, Promise.all(listening)]).finally(() => waiting.abort());
   return {
     async [Symbol.asyncDispose]() {
       process.kill("SIGTERM");

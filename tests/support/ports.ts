@@ -4,9 +4,15 @@ export function freePort(): number {
   return listener.addr.port;
 }
 
-/** Resolves once a server accepts connections on the port. */
-export async function untilListening(port: number): Promise<void> {
-  for (;;) {
+/** Two different ports of the loopback that are free now: a second call can find the first again. */
+export function twoFreePorts(): readonly [number, number] {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return [listener.addr.port, freePort()];
+}
+
+/** Resolves once a server accepts connections on the port, or once the signal is aborted. */
+export async function untilListening(port: number, signal?: AbortSignal): Promise<void> {
+  while (signal?.aborted !== true) {
     try {
       (await Deno.connect({ hostname: "127.0.0.1", port })).close();
       return;
