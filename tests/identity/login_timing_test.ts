@@ -22,11 +22,11 @@ async function medians(
 const free = { cost: { failed: 0 } };
 
 for (const users of [undefined, "kv"] as const) {
-  Deno.test(`80 logins of an unknown and of a known address take as long, within 10 % (${users ?? "table"})`, async () => {
+  Deno.test(`200 logins of an unknown and of a known address take as long, within 10 % (${users ?? "table"})`, async () => {
     await withAccounts({ users, login: free }, async ({ signUp, post }) => {
       await signUp();
       const wrong = { ...ada, password: "a wrong but long password" };
-      const [known, unknown] = await medians(80, [
+      const [known, unknown] = await medians(200, [
         () => post("/api/auth/login", wrong),
         () => post("/api/auth/login", { ...wrong, email: "unknown@example.com" }),
       ]);
@@ -36,14 +36,14 @@ for (const users of [undefined, "kv"] as const) {
   });
 }
 
-Deno.test("80 signups and resets of an unknown and of a known address take as long, within 10 %", async () => {
+Deno.test("200 signups and resets of an unknown and of a known address take as long, within 10 %", async () => {
   const options = { signup: { cost: 0 }, passwordReset: { cost: 0 } };
   await withAccounts(options, async ({ signUp, post }) => {
     await signUp();
     const password = "a password for the signups";
     for (const [path, more] of [["signup", { password }], ["password/forgot", {}]] as const) {
       let count = 0;
-      const [known, unknown] = await medians(80, [
+      const [known, unknown] = await medians(200, [
         () => post(`/api/auth/${path}`, { email: ada.email, ...more }),
         () => post(`/api/auth/${path}`, { email: `new-${count++}@example.com`, ...more }),
       ]);
