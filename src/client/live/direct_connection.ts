@@ -134,9 +134,7 @@ export class DirectConnection implements LiveConnection {
     }).catch((error) => error);
     if (this.#stream !== own && this.#asking !== own) return;
     // If the service refuses all lists of a stream, it ends the stream, which has not failed.
-    const isNeeded = subscriptions.some(({ key }) =>
-      Number(this.#members.get(key)?.notBefore) < now()
-    );
+    const isNeeded = subscriptions.some(({ key }) => this.#members.get(key)?.notBefore! < now());
     if (isNeeded || openedAt > now()) this.#ended(own, now() - openedAt, error);
     else this.#stream = null;
   }

@@ -8,7 +8,7 @@ import type { LiveListState } from "./live_list_state.ts";
 import type { LiveMessage, LiveRow, LiveSeed, LiveStatus, Subscriber } from "./live_messages.ts";
 import { type OpenList, openListsOf } from "./open_lists.ts";
 import { sortFieldOf } from "./row_order.ts";
-import { RowSet } from "./row_set.ts";
+import { rowIdOf, RowSet } from "./row_set.ts";
 import { createStore, type Store, throwLater } from "./store.ts";
 import type { ApiResource, FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
 import type { ServiceError } from "../request/service_error.ts";
@@ -162,8 +162,14 @@ export function liveList<
     ...store as Store<LiveListState<RowOf<R, Fields, Included>>>,
     seed() {
       const { description, rows, token } = set;
+      const items = [...rows.values()];
       return description && token
-        ? { ...description, items: [...rows.values()], ids: [...rows.keys()], token }
+        ? {
+          ...description,
+          items,
+          ids: items.map((row) => rowIdOf(row, description.primaryKey)),
+          token,
+        }
         : null;
     },
   };

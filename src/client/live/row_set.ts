@@ -38,7 +38,8 @@ export class RowSet {
       this.token = null;
       this.#begin(true);
     } else if (message.type === "existing") {
-      message.items.forEach((row, index) => this.#change(row, message.ids?.[index]));
+      // The rows are copied, because those of a seed belong to the program, which may freeze them.
+      message.items.forEach((row, index) => this.#change(withoutMark(row), message.ids?.[index]));
     } else if (message.type === "token") {
       if (this.#isSnapshot || this.#changes.size > 0) this.#commit();
       // The token is set last, so that after an error the next stream sends the changes again.
@@ -52,9 +53,8 @@ export class RowSet {
   #change(row: LiveRow | null, given?: LiveRowId): void {
     const names = this.description?.primaryKey ?? [];
     const id = given ?? rowIdOf(row!, names);
-    const values = [id].flat();
     names.forEach((name, index) =>
-      row && (name in row || Object.defineProperty(row, name, { value: values[index] }))
+      row && (name in row || Object.defineProperty(row, name, { value: [id].flat()[index] }))
     );
     this.#changes.set(rowIdText(id), row);
   }

@@ -249,8 +249,10 @@ function requirePortableLiteral(
   stores: boolean,
 ): void {
   if (isReadable(column, value, isText, stores)) return;
-  const what = column.kind === "timestamp" ? "moment" : column.kind;
-  throw new Error(`Cannot read the ${what} beside "${column.name}" from the text: interpolate it`);
+
+  throw new Error(
+    `Cannot read the ${column.kind} next to "${column.name}" in the SQL: interpolate the value`,
+  );
 }
 
 function isReadable(column: ColumnInfo, text: string, isText: boolean, stores: boolean): boolean {

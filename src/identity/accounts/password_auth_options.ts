@@ -276,7 +276,7 @@ export const passwordAuthOptionRules = groupOf<PasswordAuthOptions>()({
     groupOf<LinkOptions>()({ verify: link.required(), reset: link.required() }),
   ),
   pages: groupOf<LinkPageOptions>()({
-    title: textLike("a text", /./),
+    title: textLike("a string", /./),
     stylesheet: pageUrl,
     logIn: pageUrl,
   }).default({}),

@@ -157,6 +157,11 @@ testOnDialects(
       const { items } = await api.things.list({ ...query, select: ["id", "name"] });
       assertEquals(ids, items.map(({ id }) => id));
       assertEquals(Object.keys(list.get().items[0] ?? {}).includes("id"), false);
+      // A program may freeze its seed, as libraries for the state of a page do.
+      const seed = list.seed() ?? undefined;
+      seed?.items.forEach(Object.freeze);
+      const seeded = liveList(api.things, { ...query, seed: Object.freeze(seed) });
+      assertEquals(seeded.get().items.map((row) => Object(row).id), ids);
       end();
     }),
 );
