@@ -125,21 +125,21 @@ test("a text that could be another kind needs its column, wherever it stands", a
 test("SQLite took literals that are no values of their column", async (db) => {
   const { count, day, total, done, token, data } = orders;
   await allRefused(db, (sql) => [
-    [sql`UPDATE ${orders} SET ${done} = 'yes'`, "interpolate it"],
-    [sql`UPDATE ${orders} SET ${done} = 2`, "interpolate it"],
-    [sql`SELECT id FROM ${orders} WHERE ${done} = 1`, "interpolate it"],
-    [sql`UPDATE ${orders} SET ${total} = 5.255`, "interpolate it"],
-    [sql`UPDATE ${orders} SET ${count} = 'ten'`, "interpolate it"],
-    [sql`UPDATE ${orders} SET ${data} = '{"a":1}'`, "interpolate it"],
-    [sql`SELECT id FROM ${orders} WHERE ${day} > '2026-1-2'`, "interpolate it"],
+    [sql`UPDATE ${orders} SET ${done} = 'yes'`, "interpolate the value"],
+    [sql`UPDATE ${orders} SET ${done} = 2`, "interpolate the value"],
+    [sql`SELECT id FROM ${orders} WHERE ${done} = 1`, "interpolate the value"],
+    [sql`UPDATE ${orders} SET ${total} = 5.255`, "interpolate the value"],
+    [sql`UPDATE ${orders} SET ${count} = 'ten'`, "interpolate the value"],
+    [sql`UPDATE ${orders} SET ${data} = '{"a":1}'`, "interpolate the value"],
+    [sql`SELECT id FROM ${orders} WHERE ${day} > '2026-1-2'`, "interpolate the value"],
     [
       sql`SELECT id FROM ${orders} WHERE ${token} = '00000000-0000-4000-8000-0000000000FF'`,
-      "interpolate it",
+      "interpolate the value",
     ],
-    [sql`INSERT INTO ${orders} (${orders.id}, ${done}) VALUES (9, 1)`, "interpolate it"],
+    [sql`INSERT INTO ${orders} (${orders.id}, ${done}) VALUES (9, 1)`, "interpolate the value"],
     [
       sql`SELECT id FROM ${orders} WHERE ${orders.paidAt} IN (${at}, '2026-01-01')`,
-      "interpolate it",
+      "interpolate the value",
     ],
   ]);
   await db.sql`UPDATE ${orders} SET ${done} = TRUE, ${total} = 5.25, ${count} = 7
