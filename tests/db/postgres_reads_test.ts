@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Driver, ReadLimits } from "../../src/db/driver.ts";
 import { fails } from "../conformance/driver.ts";
-import { testOnPostgresDriver as test } from "../support/postgres_tests.ts";
+import { openPostgres } from "../../src/engines/postgres/driver/postgres_js_driver.ts";
+import { testOnPostgres, testOnPostgresDriver as test } from "../support/postgres_tests.ts";
 import { runScript } from "../support/scratch.ts";
 
 test("fourteen slow reads hold all ten connections, and keyed reads and writes find none", async (open) => {
@@ -120,6 +121,26 @@ test("a lock and the end of the server look like a read that is too slow", async
   await outcome;
 });
 
+testOnPostgres(
+  "a read whose cancel requests do not arrive failed by an error of the code",
+  async (url) => {
+    await using proxy = withoutCancelRequests(url);
+    const holder = await openPostgres(url);
+    const driver = await openPostgres(proxy.url, { waitLimitMs: 2_000 });
+    try {
+      await query(holder, "CREATE TABLE t (n int)");
+      await holder.transaction(async (connection) => {
+        await connection.query({ text: "LOCK TABLE t", values: [] });
+        await fails(read(driver, "SELECT n FROM t", { timeoutMs: 300 }), "unavailable");
+        proxy.refuse();
+        await fails(read(driver, "SELECT n FROM t", { timeoutMs: 300 }), "unavailable");
+      });
+    } finally {
+      await Promise.all([driver.close(), holder.close()]);
+    }
+  },
+);
+
 test("a list that waited for a lock was too expensive or unavailable, by chance", async (open) => {
   const [holder, driver] = [await open(), await open({ waitLimitMs: 20_000, maxConnections: 3 })];
   await query(holder, "CREATE TABLE t (n int)");
@@ -147,6 +168,47 @@ test("a read inside of a transaction of the same driver waits for itself", async
   );
   assert(outcome.startsWith("Cannot use the database inside its own transaction"), outcome);
 });
+
+/** A proxy in front of Postgres that passes all connections on except those of cancel requests. */
+function withoutCancelRequests(target: string): AsyncDisposable & {
+  readonly url: string;
+  refuse(): void;
+} {
+  const { hostname, port } = new URL(target);
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const open = new Set<Deno.Conn>();
+  let isRefusing = false;
+  async function serve(client: Deno.Conn): Promise<void> {
+    const start = new Uint8Array(1024);
+    const length = await client.read(start) ?? 0;
+    const code = new DataView(start.buffer).getInt32(4);
+    if (isRefusing || code === 80877102) return client.close();
+    const server = await Deno.connect({ hostname, port: Number(port) });
+    for (const connection of [client, server]) open.add(connection);
+    await server.write(start.subarray(0, length));
+    await Promise.allSettled([
+      client.readable.pipeTo(server.writable),
+      server.readable.pipeTo(client.writable),
+    ]);
+    for (const connection of [client, server]) open.delete(connection);
+  }
+  const accepting = (async () => {
+    const running: Promise<void>[] = [];
+    for await (const client of listener) running.push(serve(client));
+    await Promise.all(running);
+  })();
+  const url = new URL(target);
+  url.port = String(listener.addr.port);
+  return {
+    url: url.href,
+    refuse: () => void (isRefusing = true),
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      for (const connection of open) connection.close();
+      await accepting;
+    },
+  };
+}
 
 const sleep = "SELECT pg_sleep(20)";
 

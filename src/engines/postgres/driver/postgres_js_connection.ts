@@ -56,7 +56,7 @@ const minAttemptMs = 500;
  * never resolves a statement that is sent after an error of the socket and before the socket's end.
  */
 export class PostgresJsConnection implements PostgresConnection {
-  opening: Promise<void> | null;
+  opening: Promise<void> | null = null;
   readonly #alterations: number;
   readonly #options: PostgresJsConnectionOptions;
   /** The client of the current attempt to connect, and then of the connection. */
@@ -82,7 +82,7 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#alterations = options.alterations.count;
     this.#pooled = options.plan.isPooled;
     this.#announces = options.listeners.count > 0;
-    this.opening = this.#within(options.choice.open((attempt) => this.#connect(attempt)));
+    this.#opensAfter(options.choice.open((attempt) => this.#connect(attempt)));
   }
 
   get lost(): boolean {
@@ -164,7 +164,7 @@ export class PostgresJsConnection implements PostgresConnection {
     // With a pooler, no statement is prepared, so no plan can become stale.
     if (this.opening !== null || this.#pooled) return;
     const checked = roles.check(this);
-    if (checked !== null) this.opening = this.#within(checked);
+    if (checked !== null) this.#opensAfter(checked);
   }
 
   /** Sets who signals the commits of this connection: this process (true) or the triggers. */
@@ -173,7 +173,7 @@ export class PostgresJsConnection implements PostgresConnection {
     if (this.#announces === announces || this.opening !== null || this.#pooled) return;
     this.#announces = announces;
     const text = `SET ${signalsAfterCommitSetting} = ${announces ? "on" : "off"}`;
-    this.opening = this.#within(this.#send(text, [], { prepare: false }).result);
+    this.#opensAfter(this.#send(text, [], { prepare: false }).result);
   }
 
   /** Restores the session before the next statement if a trigger may have changed it. */
@@ -182,7 +182,7 @@ export class PostgresJsConnection implements PostgresConnection {
     if (opening !== null || !roles.hasChangingFunctions || !this.#hasWritten) return;
     this.#hasWritten = false;
     const text = restoreMessage(this.#announces);
-    this.opening = this.#within(this.#send(text, [], { prepare: false, simple: true }).result);
+    this.#opensAfter(this.#send(text, [], { prepare: false, simple: true }).result);
   }
 
   /** Closes the connection when the running statement has ended, or else after the wait limit. */
@@ -227,6 +227,12 @@ export class PostgresJsConnection implements PostgresConnection {
     } finally {
       cancel();
     }
+  }
+
+  #opensAfter(work: Promise<unknown>): void {
+    this.opening = this.#within(work);
+    // The next statement reports the failure. Without a next statement, nobody awaits `opening`.
+    this.opening.catch(() => {});
   }
 
   /** Waits for the work that precedes the next statement. Drops a connection that hangs. */

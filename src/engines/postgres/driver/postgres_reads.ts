@@ -7,7 +7,7 @@ import { bytesOfRow } from "../../../db/row_bytes.ts";
 import type { TransactionGuard } from "../../../db/transact.ts";
 import type { PostgresConnection, PostgresSession } from "./postgres_connection.ts";
 import type { SharedReads, SharedReadsDependencies } from "./shared_reads.ts";
-import { toPostgresText, toQueryResult, translate } from "./run_statement.ts";
+import { toPostgresText, toQueryResult, translate, whenOpen } from "./run_statement.ts";
 
 export interface PostgresReadDependencies extends SharedReadsDependencies {
   readonly guard: TransactionGuard;
@@ -150,7 +150,8 @@ export class PostgresReads implements Connection {
   /** Returns true if a statement waits for the lock of a table. EXPLAIN then waits as well. */
   async #isBlocked(session: PostgresSession, { text, values }: Statement): Promise<boolean> {
     // Canceling the read can have closed the connection. The session then opens another one.
-    const connection = session.connection();
+    const connection = await whenOpen(session, this.#parts.limit()).catch(() => null);
+    if (connection === null) return false;
     let cancelled: Promise<void> | null = null;
     const plan = connection.read(`EXPLAIN ${text}`, values.map(toPostgresText), () => true);
     const stop = this.#parts.clock.after(explainLimitMs, () => cancelled = plan.cancel());
