@@ -13,7 +13,6 @@ import {
 import { postgresTriggerName } from "./sql/change_log_schema.ts";
 import { postgresChangesEngine } from "./changes/postgres_changes.ts";
 
-/** The engine for Postgres, on a server or embedded, with any client library. */
 export const postgresEngine: DatabaseEngine = {
   name: "postgres",
   catalog: {

@@ -243,7 +243,7 @@ async function ownCertificate(get: Lookup, file: (name: string, standard: string
   }
 }
 
-/** Compares the name of a certificate with the host. As in libpq, the name can be an address. */
+/** Returns the check of a certificate's name. As in libpq, the common name can be an IP address. */
 function nameCheck({ host }: PostgresServer) {
   return (_name: string, certificate: PeerCertificate): Error | undefined => {
     const isNamed = certificate.subjectaltname === undefined && certificate.subject.CN === host;

@@ -53,7 +53,6 @@ const variables: Readonly<Record<string, string | null>> = {
   ...{ prepare: null, search_path: null, replication: null, keepalives: null },
 };
 
-/** Returns the name of the environment variable that sets a parameter, or null. */
 export function variableOf(name: string): string | null {
   const variable = variables[name];
   return variable === undefined ? `PG${name.replaceAll("_", "").toUpperCase()}` : variable;

@@ -51,7 +51,7 @@ async function encrypt(raw: Socket, server: PostgresServer, tls: TlsRules): Prom
   raw.write(tlsRequest);
   // The cast is safe: a socket without an encoding emits bytes.
   const bytes = await response as Buffer;
-  // Further unencrypted bytes after the response byte could come from an attacker.
+  // An attacker could have inserted unencrypted bytes after the server's response of one byte.
   if (bytes.length !== 1) throw new Error(`${server.host} sent data before TLS`);
   if (bytes.toString() !== "S") {
     if (!requiresTls(tls.mode)) return raw;
@@ -68,7 +68,7 @@ async function encrypt(raw: Socket, server: PostgresServer, tls: TlsRules): Prom
   }
 }
 
-/** Returns true for the code of a lost connection, which says nothing about TLS. */
+/** Returns true for the code of a lost connection. The loss does not mean that TLS failed. */
 function isLoss(code: unknown): boolean {
   return ["ECONNRESET", "EPIPE", "CONNECTION_CLOSED", "CONNECT_TIMEOUT"].includes(String(code));
 }
@@ -109,7 +109,7 @@ interface LibraryClientOptions {
   readonly settings: Readonly<Record<string, string | number>>;
   readonly limitMs: number;
   readonly signal: AbortSignal;
-  /** Returns true once the connection is open. Later sockets are only for cancel requests. */
+  /** Returns true after the connection was opened. Later sockets are only for cancel requests. */
   readonly isOpen: () => boolean;
   readonly notified: ((payload: string) => void) | undefined;
   readonly closed: () => void;
@@ -152,7 +152,7 @@ function socketOf(options: LibraryClientOptions): () => Promise<Socket> {
   const { plan, attempt: { server, isEncrypted }, signal } = options;
   let isFirst = true;
   return async () => {
-    // The library would reconnect forever if a proxy closes each connection immediately.
+    // If a proxy closes each new connection immediately, the library would reconnect forever.
     if (!isFirst && !options.isOpen()) {
       throw connectionError("CONNECTION_CLOSED", "was closed while it was opened");
     }

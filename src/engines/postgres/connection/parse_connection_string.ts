@@ -10,7 +10,6 @@ export function parseConnectionString(text: string): ReadonlyMap<string, string>
   return rest === undefined ? parseKeywords(text) : parseUrl(rest);
 }
 
-/** Returns true if a string begins with a keyword of a connection string, such as `host=`. */
 export function isKeywordString(text: string): boolean {
   const [, name = ""] = /^\s*([a-z_]+)\s*=/.exec(text) ?? [];
   return Object.hasOwn(keywords, name);
@@ -46,7 +45,7 @@ function parseUrl(rest: string): ReadonlyMap<string, string> {
   set("host", hostNames.join(","));
   set("port", parts.map((part) => decode(part?.[3] ?? "", "port")).join(","));
   set("dbname", decode(path, "database"));
-  // If no login was found, an @ in the query may end a password that contains a `/` and a `?`.
+  // Without a login, the query may be the end of a password with `/` and `?`. No error may show it.
   const isSecret = login === undefined && query.includes("@");
   for (const part of query.split("&").filter((part) => part !== "")) {
     addParameter(parameters, part, isSecret);
@@ -110,7 +109,7 @@ const fixed: ReadonlySet<string> = new Set([
   ...["client_encoding", "standard_conforming_strings"],
 ]);
 
-/** Returns the settings in `options`. Only the switches `-c` and `--` set settings of a server. */
+/** Returns the settings in the parameter `options`, which are its switches `-c` and `--`. */
 export function readSettings(get: Lookup): Readonly<Record<string, string>> {
   const settings: Record<string, string> = {
     application_name: get("application_name") ?? get("fallback_application_name") ?? "resource-api",

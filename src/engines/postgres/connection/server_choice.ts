@@ -10,10 +10,7 @@ export interface Attempt {
   readonly state: ServerState;
 }
 
-/**
- * The servers of a plan. A new connection tries the servers in their order, but first the server of
- * the last connection, so that the connections of a process use one server.
- */
+/** Chooses the next server. To keep a process on one server, tries the last server first. */
 export class ServerChoice {
   readonly #plan: ConnectionPlan;
   readonly #states: readonly ServerState[];
@@ -28,10 +25,7 @@ export class ServerChoice {
     this.#states = state === "prefer-standby" ? ["standby", "any"] : [state];
   }
 
-  /**
-   * Calls `connect` for one attempt after the other, until an attempt succeeds. A server that
-   * rejects the user ends the attempts, as in libpq.
-   */
+  /** Tries attempts until `connect` succeeds. As in libpq, a rejected user ends the attempts. */
   async open(connect: (attempt: Attempt) => Promise<void>): Promise<void> {
     const failures: (readonly [Attempt, unknown])[] = [];
     for (const attempt of this.#attempts()) {
@@ -82,7 +76,7 @@ function encryptions({ path }: PostgresServer, mode: string): readonly boolean[]
   return mode === "allow" ? [false, true] : mode === "prefer" ? [true, false] : [true];
 }
 
-/** Returns true if another attempt may succeed after TLS is turned on, or off. */
+/** Returns true if the opposite choice, with or without TLS, may succeed. */
 function rejectsEncryption(error: unknown): boolean {
   return isTlsFailure(error) || error instanceof Error && "code" in error && error.code === "28000";
 }

@@ -2,7 +2,6 @@ import { signalsAfterCommitSetting } from "../sql/change_log_schema.ts";
 import type { postgresOptionRules } from "../driver/postgres_options.ts";
 import type { ConnectionPlan } from "./connection_plan.ts";
 
-/** The parts of the options of a driver that determine the settings of its sessions. */
 export interface SessionParts {
   readonly plan: ConnectionPlan;
   readonly options: ReturnType<typeof postgresOptionRules.read>;
@@ -66,7 +65,6 @@ export function endMessage(command: "COMMIT" | "ROLLBACK", announces: boolean): 
   return `SET CONSTRAINTS ALL IMMEDIATE;${restoreMessage(announces)};${command}`;
 }
 
-/** Returns the message that restores a session between transactions. */
 export function restoreMessage(announces: boolean): string {
   const signals = announces ? [`SET ${signalsAfterCommitSetting} = on`] : [];
   return [...restoring, ...signals].join(";");

@@ -13,7 +13,7 @@ export async function columnsViolatedOnPostgres(
   if (owner === null) {
     const values = [sqlName(table), schema, type];
     const { rows } = await connection.query({ text: columnsOfType, values });
-    // If several columns have the domain as their type, each of them could have the wrong value.
+    // If several columns have the domain as their type, the column with the wrong value is unknown.
     return rows.length === 1 ? rows.map(([name]) => String(name)) : [];
   }
   const isWithoutPartition = kind === "check" && name === null;

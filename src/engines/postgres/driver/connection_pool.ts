@@ -14,7 +14,6 @@ export interface Pool<T> {
    * `use` names the group in which the request waits. For a single statement, `use` is the SQL.
    */
   acquire(use: string): T | Promise<T>;
-  /** Puts a connection back into the pool, or passes it to the next waiting request. */
   release(item: T): void;
   usage(): PoolUsage;
   /** Rejects waiting and new requests. Resolves when all connections are free, or after a limit. */

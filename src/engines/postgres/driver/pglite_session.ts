@@ -30,9 +30,8 @@ export interface PgliteResult {
 /**
  * Creates the session of a PGlite, which the program can use as well. Each statement of the session
  * passes its own conversions, so the program's conversions stay. The library begins each
- * transaction, so that statements of the program wait until it ends. PGlite runs in this process,
- * so its connection is never lost. `restores` are the statements that restore the session after a
- * function may have changed it.
+ * transaction, so that statements of the program wait until the transaction ends. `restores` are
+ * the statements that restore the session after a function may have changed the session.
  */
 export function createPgliteSession(
   client: PgliteClient,

@@ -13,56 +13,39 @@ export interface PostgresSession {
   close(): Promise<void>;
 }
 
-/**
- * A connection of the Postgres driver, for any client library. Once it is lost, it never connects
- * again, because a transaction belongs to one connection.
- */
+/** A connection of any library. It never reconnects: an open transaction is lost with it. */
 export interface PostgresConnection {
-  /**
-   * Null if the connection is open. Otherwise a promise that resolves once it is open, and rejects
-   * with the library's error if it cannot be opened.
-   */
+  /** Null if the connection is open. Otherwise resolves when it opens, or rejects if it cannot. */
   readonly opening: Promise<void> | null;
   /** True if the connection is lost. The server has then rolled back any open transaction. */
   readonly lost: boolean;
   /**
    * Runs one statement. Values are strings in both directions. Rejects with the library's own
    * errors, or as `unavailable` if the connection was lost before the statement was sent. Set
-   * `isPipelined` if more statements are sent before the response. Then a statement whose prepared
-   * form is stale is not sent a second time.
+   * `isPipelined` if more statements are sent before the response: a stale prepared statement is
+   * then not repeated.
    */
   run(text: string, values: TextRow, isPipelined?: boolean): Promise<PostgresResult>;
-  /**
-   * Runs a statement that only reads. `keep` is called with each row when it arrives. If `keep`
-   * returns false, the result lacks this row and all previous rows. For `isPipelined`, see `run`.
-   */
+  /** Runs a statement that only reads. Calls `keep` with each row when the row arrives. */
   read(text: string, values: TextRow, keep: KeepRow, isPipelined?: boolean): ScheduledRead;
   /**
-   * Runs two prepared statements in one message, as one transaction. The first returns no row. The
-   * second only reads, and returns the result. If either fails, neither has an effect. Returns null
-   * if one of them was not prepared yet. The method is absent if connections prepare no statements.
+   * Runs two prepared statements as one transaction in one message, and returns the second's
+   * result. The first returns no row. Null if one is not prepared yet. Absent if nothing is
+   * prepared.
    */
   readAfter?(first: BoundStatement, statement: BoundStatement, keep: KeepRow): ScheduledRead | null;
-  /**
-   * Ends a transaction, and restores the session that functions may have changed: its settings and
-   * role, temporary tables, cursors, locks, and channels that it listens to.
-   */
+  /** Ends a transaction, and restores everything that functions may have changed in the session. */
   end(command: "COMMIT" | "ROLLBACK"): Promise<PostgresResult>;
   /** Closes the connection, even during a transaction. The server rolls back uncommitted work. */
   drop(): void;
 }
 
 export interface ScheduledRead {
-  /** The result of the read. Rejects like {@link PostgresConnection.run}. */
   readonly result: Promise<PostgresResult>;
-  /**
-   * Cancels the read on the server, if the library can. Resolves when the connection is safe to use
-   * again or has been closed. Never rejects.
-   */
+  /** Cancels the read, if possible. Resolves when the connection is usable again or closed. */
   cancel(): Promise<void>;
 }
 
-/** The result of a statement in the Postgres driver, for any client library. */
 export interface PostgresResult {
   readonly rows: readonly (readonly (string | null)[])[];
   readonly command: string;

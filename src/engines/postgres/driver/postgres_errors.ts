@@ -8,11 +8,9 @@ import { toClientMessage } from "../../../db/raised_message.ts";
 import { isFailUnlessError } from "../sql/require_row.ts";
 
 /**
- * Translates an error of Postgres by its SQLSTATE, or by the code of a network error. If `sent` is
- * `write` or `commit` and the connection was lost, the outcome is unknown: the statement may have
- * changed rows. A `part` is a write in a transaction, which is not committed yet. `showsRaised` is
- * true if clients see the messages of RAISE. A DatabaseError and an error without a code stay the
- * same.
+ * Translates an error of Postgres by its SQLSTATE, or by the code of a network error. If the
+ * connection was lost after a `write` or a `commit` was sent, the outcome is unknown. A `part` is a
+ * write in a transaction. `showsRaised` is true if clients see the messages of RAISE.
  */
 export function toPostgresError(
   error: unknown,
@@ -43,10 +41,7 @@ function kindOfFunction(code: string, raised: RaisedError | null): DatabaseError
   return failuresOfFunctions.has(code) ? "failed-computation" : "other";
 }
 
-/**
- * The codes of PL/pgSQL errors: no branch of a CASE matches, INTO STRICT gets no row or several
- * rows, or a function tries to commit.
- */
+/** PL/pgSQL errors: a CASE without branch, INTO STRICT without one row, a commit in a function. */
 const failuresOfFunctions: ReadonlySet<string> = new Set(["20000", "P0002", "P0003", "2D000"]);
 
 /** Returns true if a function that is not volatile contains a statement that can write. */
@@ -55,10 +50,7 @@ function writesInQuery(code: string, error: Error): boolean {
     ["_SPI_execute_plan", "SPI_cursor_open_internal"].includes(error.routine);
 }
 
-/**
- * Returns the message of a RAISE in a trigger or a function. A RAISE can have any code. Even if
- * Postgres itself uses the code, the error's field `routine` shows that the error is from RAISE.
- */
+/** Returns the message of a RAISE. It can have any code: `routine` shows that it is from RAISE. */
 function raisedError(code: string, error: Error, showsMessage: boolean): RaisedError | null {
   const isRaise = isRaised(error);
   // Only Postgres errors have a severity. Node also has codes with five letters, like EPIPE.
@@ -88,10 +80,7 @@ const postgresClasses: ReadonlySet<string> = new Set([
   ...["3F", "40", "42", "44", "53", "54", "55", "57", "58", "72", "F0", "HV", "P0", "XX"],
 ]);
 
-/**
- * Returns true if a prepared statement does not exist any more, or returns other columns because
- * its table was altered. Postgres then reports its general code for unsupported features.
- */
+/** Returns true if a prepared statement is gone, or its altered table has other columns. */
 export function isStalePlan(error: unknown): boolean {
   return error instanceof Error && "routine" in error &&
     (error.routine === "RevalidateCachedQuery" || error.routine === "FetchPreparedStatement");
@@ -116,9 +105,8 @@ function failedConstraint(error: Error): FailedConstraint | null {
 }
 
 /**
- * Returns true if Postgres has rejected a value with an error code for wrong SQL, as the input
- * functions of tsquery, tsvector, jsonpath and regclass do. Unlike errors in SQL, such an error has
- * no position.
+ * Returns true if an input function, such as tsquery's, has rejected a value with an error code for
+ * wrong SQL. Unlike errors in SQL, such an error has no position.
  */
 export function isRejectedValue(error: unknown): boolean {
   // Postgres reports a tsquery with too many operators as an internal error.

@@ -33,7 +33,7 @@ import type { RoleWatch } from "./role_watch.ts";
 export interface PostgresJsConnectionOptions extends SessionParts {
   readonly choice: ServerChoice;
   readonly clock: Clock;
-  /** The number of listeners for signals. With a listener, this process signals after commits. */
+  /** The number of listeners for signals. If it is not 0, this process signals after commits. */
   readonly listeners: { count: number };
   /** Counts, for all connections, how often a table was found to have been altered. */
   readonly alterations: { count: number };
@@ -50,16 +50,14 @@ const graceMs = 1_000;
 const minAttemptMs = 500;
 
 /**
- * One postgres.js connection: a client whose pool has one connection. The client is discarded if
- * the connection is lost. Otherwise the library would connect again and send the waiting
- * statements, and a statement of a transaction would be committed on its own. Also, the library
- * never resolves a statement that is sent after an error of the socket and before the socket's end.
+ * A postgres.js client whose pool has one connection. A lost connection's client is discarded: the
+ * library would connect again and commit a transaction's waiting statements one by one. Also, it
+ * never resolves a statement that is sent between an error of the socket and the socket's end.
  */
 export class PostgresJsConnection implements PostgresConnection {
   opening: Promise<void> | null = null;
   readonly #alterations: number;
   readonly #options: PostgresJsConnectionOptions;
-  /** The client of the current attempt to connect, and then of the connection. */
   #client: LibraryClient | null = null;
   #isOpen = false;
   /** True after BEGIN through a pooler. */
@@ -72,7 +70,7 @@ export class PostgresJsConnection implements PostgresConnection {
   #isChanged = false;
   /** True if a statement after the last restoration can have fired a trigger. */
   #hasWritten = false;
-  /** Functions that reject the statements which were sent but have no response yet. */
+  /** Functions that reject the statements that were sent and have no response yet. */
   readonly #sent = new Set<(error: Error) => void>();
   #lost = false;
   #ending: Promise<void> | null = null;
@@ -90,8 +88,8 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * True if a table was altered after this connection was opened, if no more statements can be
-   * prepared, or if a statement or a trigger has changed a setting that the server reports.
+   * True if a table was altered after the connection was opened, if no more statements can be
+   * prepared, or if a setting that the server reports has changed.
    */
   get stale(): boolean {
     return this.#isChanged && !this.#pooled || this.#isOutdated;
@@ -169,7 +167,7 @@ export class PostgresJsConnection implements PostgresConnection {
 
   /** Sets who signals the commits of this connection: this process (true) or the triggers. */
   announce(announces: boolean): void {
-    // The setting would remain in a pooler's session, which other clients use.
+    // The setting would remain in the pooler's session, which other clients use later.
     if (this.#announces === announces || this.opening !== null || this.#pooled) return;
     this.#announces = announces;
     const text = `SET ${signalsAfterCommitSetting} = ${announces ? "on" : "off"}`;
@@ -299,8 +297,8 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * Cancels a query. Drops the connection if the request could cancel a later query. A pooler may
-   * pass the request on after it has given the server connection to another client.
+   * Cancels a query. Drops the connection if the request could cancel a later query: a pooler can
+   * pass the request on late, when another client has the server connection.
    */
   async #cancel(query: object, result: Promise<unknown>): Promise<void> {
     const outcome = result.then(() => null, (error) => error);

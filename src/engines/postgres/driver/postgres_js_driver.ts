@@ -159,7 +159,7 @@ async function planOfClient(client: object, environment: Lookup): Promise<Connec
     prepare: prepare === false ? "false" : "true",
     sslmode: ssl === true ? "verify-full" : typeof ssl === "string" ? ssl : mode,
     sslrootcert: ssl === true || ssl === "verify-full" ? "system" : null,
-    // Only the client's options decide if the server is verified. Environment variables do not.
+    // Only the client's options, not environment variables, decide if the server is verified.
     channel_binding: "prefer",
   };
   for (const [name, value] of Object.entries(found)) {

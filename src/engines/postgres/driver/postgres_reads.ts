@@ -12,13 +12,11 @@ import { toPostgresText, toQueryResult, translate, whenOpen } from "./run_statem
 export interface PostgresReadDependencies extends SharedReadsDependencies {
   readonly guard: TransactionGuard;
   readonly connect: (session: PostgresSession, limit: Deadline) => Promise<PostgresConnection>;
-  /** Limits how many reads use sessions of the pool at the same time. */
   readonly turns: ReadLimiter;
   /** Runs quick reads of several requests on one connection. Null if connections cannot do that. */
   readonly shared: SharedReads | null;
   /** The identity in whose name quick reads run. Absent if they run as the login role. */
   readonly identity?: DatabaseIdentity;
-  /** Limits how many quick reads run at the same time. */
   readonly sharedTurns: ReadLimiter;
 }
 
@@ -122,7 +120,7 @@ export class PostgresReads implements Connection {
     });
     const endWatch = watchRead(this.#limits, timeoutMs - waitedMs, clock, (why) => {
       if (why === "left") stop(ended("too-slow", "its client has left"));
-      // The read has waited for more than half of its time, so the read itself may be fast.
+      // The read waited for more than half of the time. The read itself may be fast.
       else if (waitedMs > timeoutMs / 2) {
         stop(ended("overloaded", "most of its time it has waited"));
       } else {

@@ -36,8 +36,8 @@ export function schemaSignals(options: PostgresJsConnectionOptions): Pick<Signal
 }
 
 /**
- * Returns the signals by which processes announce new changes in the change log. A process sends no
- * signal while no other process listens, because each signal costs a transaction.
+ * Returns the signals of new entries in the change log. A process sends signals only while another
+ * process listens, because each signal costs a transaction.
  */
 export function changeSignals(options: PostgresJsConnectionOptions): Signals {
   return {

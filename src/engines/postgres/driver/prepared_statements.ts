@@ -17,7 +17,6 @@ export class PreparedStatements {
   #length = 0;
   #unrepeated: object | null = null;
 
-  /** Prevents postgres.js from repeating a query. See {@link unrepeated}. */
   neverRepeat(query: object): void {
     this.#unrepeated ??= unrepeated(Object.getPrototypeOf(query));
     Object.setPrototypeOf(query, this.#unrepeated);
@@ -42,8 +41,8 @@ export class PreparedStatements {
   }
 
   /**
-   * Returns one message that contains an EXECUTE of each statement. The server runs the message as
-   * one transaction. Returns null if a statement is not prepared, or if a value contains NUL.
+   * Returns one message with an EXECUTE of each statement, which the server runs as one
+   * transaction. Returns null if a statement is not prepared, or if a value contains NUL.
    */
   message(statements: readonly BoundStatement[]): string | null {
     let message = "";
@@ -65,11 +64,10 @@ function literal(value: string | null): string {
 
 /**
  * Returns a prototype for queries of postgres.js that the library must not repeat. If an altered
- * table has made a prepared statement stale, the library repeats the query after the queries that
- * were sent in the meantime. A statement of a failed transaction would then run and be committed
- * after the transaction's end. The library repeats a query only if the query's member `prepared` is
- * true when the error arrives. Accessors on each query would create a hidden class for each query,
- * which is slow.
+ * table has made a prepared statement stale, the library repeats the query after later queries. A
+ * statement of a failed transaction would then run and be committed after the transaction's end.
+ * The library repeats a query only if its member `prepared` is true when the error arrives.
+ * Accessors on each query would be slow, because each query would have its own hidden class.
  */
 function unrepeated(prototype: object | null): object {
   const kept = Symbol("prepared");

@@ -6,10 +6,10 @@ import type { PostgresConnection } from "./postgres_connection.ts";
 const recheckMs = 1_000;
 
 /**
- * Caches the roles that determine which row policies apply in a database. Postgres plans a prepared
- * statement again when a table or policy changes, but not when a role loses `BYPASSRLS`, superuser
- * rights or a membership. Then the pool's connections must be replaced, together with their plans.
- * The connections are also replaced after their server has become a standby or read-only.
+ * Caches the roles that determine which row policies apply. Postgres plans a prepared statement
+ * again when a table or policy changes, but not when a role loses `BYPASSRLS`, superuser rights or
+ * a membership. Then the pool's connections and their plans must be replaced, as well as after
+ * their server has become a standby or read-only.
  */
 export class RoleWatch {
   readonly #clock: Clock;
@@ -27,9 +27,8 @@ export class RoleWatch {
   }
 
   /**
-   * Returns null if the roles were read within the last second. Otherwise reads them on
-   * `connection`, even while another connection reads them, because the other connection can hang.
-   * Rejects with the library's error if `connection` is lost.
+   * Reads the roles on `connection`, even while another connection, which can hang, reads them.
+   * Returns null if they were read within the last second. Rejects if `connection` is lost.
    */
   check(connection: PostgresConnection): Promise<void> | null {
     if (this.#clock.elapsedMs() - this.#readAtMs < recheckMs) return null;
@@ -50,7 +49,6 @@ export class RoleWatch {
   }
 }
 
-/** Returns the values of a query that returns one row. Empty if the server rejects the query. */
 async function valuesOf(
   connection: PostgresConnection,
   text: string,
@@ -60,7 +58,7 @@ async function valuesOf(
     return row;
   } catch (error) {
     if (connection.lost) throw error;
-    // A server that is only compatible with Postgres can lack the catalogs.
+    // A server that only imitates Postgres can lack the catalogs.
     return [];
   }
 }

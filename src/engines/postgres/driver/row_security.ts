@@ -14,9 +14,9 @@ import { sqlName } from "../../../sql/fragment.ts";
 const actingRole = "(SELECT oid FROM pg_roles WHERE rolname = current_user)";
 
 /**
- * Returns SQL that is true if row policies restrict a role in the table of the `pg_class` row `c`.
- * `role` is SQL for the role's OID. The function `row_security_active` is not used: it works only
- * for the current role, and can read a cache that is older than the statement's snapshot.
+ * Returns SQL that is true if row policies restrict `role`, the SQL of an OID, in the table of `c`,
+ * a row of `pg_class`. The function `row_security_active` would allow only the current role, and
+ * can read a cache that is older than the statement's snapshot.
  */
 export function policiesApplySql(role: string = actingRole): string {
   return `(c.relrowsecurity
@@ -56,7 +56,7 @@ const reachedSql = `asked AS (
 
 /**
  * The table expression `kin`: the tables that share rows with a reached table, by inheritance or as
- * partitions. Only the policies of the table that a statement names apply to these rows.
+ * partitions. For these rows, only the policies of the table that a statement names apply.
  */
 const kinSql = `kin AS (
     SELECT r.place, r.oid, up.is_up FROM reached r

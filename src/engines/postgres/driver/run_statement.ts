@@ -6,7 +6,7 @@ import type { QueryResult } from "../../../db/driver.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { isRejectedValue, toPostgresError } from "./postgres_errors.ts";
 
-/** Returns the connection of a session once it is open. If opening fails, nothing was sent. */
+/** Returns the session's connection after it was opened. If opening fails, nothing was sent. */
 export async function whenOpen(
   session: PostgresSession,
   limit: Deadline,
@@ -22,7 +22,6 @@ export async function whenOpen(
   }
 }
 
-/** Runs a statement on a Postgres connection. Rejects with the client library's own errors. */
 export async function runStatement(
   connection: PostgresConnection,
   statement: Statement,
@@ -34,7 +33,6 @@ export async function runStatement(
   );
 }
 
-/** Converts the result of a Postgres statement to the form that every driver returns. */
 export function toQueryResult(
   { rows, command, count, columns }: PostgresResult,
   { describe = false }: Statement,

@@ -1,6 +1,5 @@
 /**
- * A query for a fingerprint of all tables, views, types, defaults, constraints, triggers, enums and
- * comments.
+ * A query for a fingerprint of all tables, views, types, constraints, triggers and comments.
  * Postgres never updates a catalog row in place, so each change has a new `xmin`.
  */
 export const postgresSchemaVersion = `WITH own AS (

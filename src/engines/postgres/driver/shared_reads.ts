@@ -18,7 +18,6 @@ export interface SharedReadsDependencies {
   /** Returns a new deadline for getting a session and opening its connection. */
   readonly limit: () => Deadline;
   readonly clock: Clock;
-  /** True if clients see the messages that RAISE sends. */
   readonly raisedMessages: boolean;
 }
 
@@ -47,7 +46,7 @@ export const maxRunningReads: number = maxConnections * maxReads;
 /** The maximum sum of the expected durations of reads that are sent together, in milliseconds. */
 const maxExpectedMs = 50;
 
-/** The time, in milliseconds, after which a read without a result moves to another connection. */
+/** A read without a result after this time, in milliseconds, moves to another connection. */
 const maxWaitMs = 200;
 
 /** The expected duration of a statement that took or can take too long, in milliseconds. */
@@ -55,10 +54,9 @@ export const slowMs = 1_000;
 
 /**
  * Runs reads that are known to be quick. Concurrent reads share a connection, on which they are
- * sent without waiting for each response. This needs fewer messages and fewer switches between
- * processes. Each read has its own result or error. For a read in the name of an identity, one
- * message takes on the identity and runs the read. If this message fails, the read runs again
- * alone, which returns the right error.
+ * sent without waiting for each response: fewer messages, and fewer switches between processes. For
+ * a read in the name of an identity, one message takes on the identity and runs the read. If this
+ * message fails, the read runs again alone, which returns the right error.
  */
 export class SharedReads {
   readonly #parts: SharedReadsDependencies;
@@ -69,7 +67,7 @@ export class SharedReads {
   /** True if the last reads were sent together, so that more reads can follow soon. */
   #isBusy = false;
 
-  /** Creates the object. `assumedMs` is the expected duration of a statement that has never run. */
+  /** `assumedMs` is the expected duration of a statement that has never run. */
   constructor(parts: SharedReadsDependencies, assumedMs: number) {
     this.#parts = parts;
     this.#assumedMs = assumedMs;
@@ -79,15 +77,11 @@ export class SharedReads {
     return this.#expectedMs(statement) <= maxExpectedMs;
   }
 
-  /** Records how long a statement took on a connection, in milliseconds. */
   measured(statement: Statement, ms: number): void {
     this.#durations.measured(statement, ms);
   }
 
-  /**
-   * Runs a quick statement. Resolves with null if it must run on a separate connection instead. If
-   * `keep` returns false for a row, the result lacks this row and the rows before it.
-   */
+  /** Runs a quick statement. Resolves with null if it must run on a separate connection instead. */
   read(
     statement: Statement,
     keep: KeepRow = () => true,
@@ -136,10 +130,7 @@ export class SharedReads {
     return this.#waiting.splice(0, count);
   }
 
-  /**
-   * After 200 ms, abandons all reads without a result. After each further 200 ms, cancels the read
-   * that the server is running, until no read is left. Returns a function that stops the timer.
-   */
+  /** Every 200 ms, abandons reads without result, or cancels an abandoned read that still runs. */
   #watch(reads: readonly WaitingRead[], late: () => void): () => void {
     const { clock } = this.#parts;
     const giveUp = () => {

@@ -27,10 +27,7 @@ const maxLength = 256 * 1024;
 /** The maximum number of transactions that run at the same time while none of them is shared. */
 const maxSeparate = 2;
 
-/**
- * Sets two time limits in a shared transaction: for the wait for a lock, and for a statement. A
- * longer statement would delay the other writes, so it fails. Then each write runs alone.
- */
+/** The time limits of a wait for a lock, and of a statement: longer ones delay the other writes. */
 const limits =
   "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
 
@@ -44,13 +41,12 @@ const maxWaitMs = 300;
 const [firstAlone, maxAlone] = [8, 512];
 
 /**
- * Runs writes that are single statements. Concurrent writes share a transaction, and so its commit
- * and its messages: BEGIN, the statements and COMMIT are sent without waiting for responses.
+ * Runs writes that are single statements. Concurrent writes share a transaction: BEGIN, the
+ * statements and COMMIT are sent without waiting for responses.
  *
- * A failed statement rolls back the whole transaction. Then each of its writes runs alone, so that
- * each caller gets the result or the error of this one write. For this, the server must have
- * confirmed that nothing was committed. If the connection is lost instead, the outcome of all these
- * writes is unknown, and no write runs again.
+ * A failed statement rolls back the whole transaction. Then each of its writes runs alone and has
+ * its own result or error, if the server has confirmed that nothing was committed. If the
+ * connection is lost instead, the outcome of all these writes is unknown, and no write runs again.
  */
 export class SharedWrites implements Connection {
   readonly #parts: SharedWritesDependencies;
@@ -151,7 +147,7 @@ export class SharedWrites implements Connection {
         pool.release(session);
       }
     } catch (error) {
-      // No statement was sent, so the outcome of each write is known.
+      // No statement was sent, so no write has happened.
       for (const { reject } of writes) reject(error);
       return;
     } finally {
@@ -174,7 +170,6 @@ export class SharedWrites implements Connection {
     }
   }
 
-  /** Sends a transaction without waiting for the response to each statement. */
   async #send(
     writes: readonly WaitingWrite[],
     connection: PostgresConnection,
@@ -204,9 +199,8 @@ export class SharedWrites implements Connection {
   }
 
   /**
-   * Watches the duration of a transaction. If it takes too long, waiting and new writes run alone
-   * until the caller calls the returned `end`, when the transaction has ended. `end` returns true
-   * if the transaction took too long.
+   * Watches a transaction's duration. While it is too long, other writes run alone. The returned
+   * `end` stops the watch, and returns true if the transaction took too long.
    */
   #watchTime(): { readonly end: () => boolean } {
     let isLate = false;

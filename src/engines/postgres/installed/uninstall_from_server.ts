@@ -8,9 +8,9 @@ import { ownTables, type RemovablePart } from "../../../db/installed/removable_p
 export const uninstallApplicationName = "resource-api uninstall";
 
 /**
- * Removes everything that the service has installed in a Postgres database, in one transaction.
- * First calls `announce` with the parts to remove. Throws a plain Error if a service has the
- * database open. Returns true if there were any parts.
+ * Removes everything that the service has installed in a Postgres database, in one transaction,
+ * after `announce` got the parts. Returns true if there were any. Throws a plain Error if a service
+ * has the database open.
  */
 export async function uninstallFromServer(
   driver: Driver,
@@ -26,12 +26,12 @@ export async function uninstallFromServer(
   });
 }
 
-/** Throws if a service has the database open. A service that is closing gets a second to end. */
+/** Throws if a service has the database open. Waits a second for a service that is closing. */
 async function requireNoService(label: string, connection: Connection): Promise<void> {
   let sessions = "";
   for (let tries = 0; tries < 10 && sessions !== "0"; tries++) {
     if (tries > 0) await connection.query({ text: "SELECT pg_sleep(0.1)", values: [] });
-    // Within a transaction, the server caches the list of sessions. This clears that cache.
+    // Clears the list of sessions, which the server caches within a transaction.
     await connection.query({ text: "SELECT pg_stat_clear_snapshot()", values: [] });
     const [other] = await selectNamed(
       connection,

@@ -11,9 +11,8 @@ import {
 } from "../../../db/migrations/plan/table_migration.ts";
 
 /**
- * Returns the migration steps for the columns of a table. They drop columns (generated columns
- * first), add columns, change columns, and then add generated columns, which can use the added
- * columns.
+ * Returns the steps for columns: drops (of generated columns first), additions, changes, and then
+ * additions of generated columns, which can use the added columns.
  */
 export function columnMigrationSteps(table: TableMigration): readonly MigrationStep[] {
   const missing = table.of("missing-column").map(({ declared }) => declared);

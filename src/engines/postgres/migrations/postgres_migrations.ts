@@ -114,9 +114,8 @@ export const postgresMigrationsEngine: MigrationsEngine = {
 };
 
 /**
- * A migration takes the same advisory lock as `createTables` of a database. The wait for this lock,
- * and the statements that rewrite a table, have no time limit. The wait for a table's lock has a
- * limit, because later requests for the table wait as well.
+ * Takes the advisory lock of `createTables`. The wait for this lock, and statements that rewrite a
+ * table, have no time limit. The wait for a table's lock has one: later requests wait as well.
  */
 const serverLock: readonly string[] = [
   "SET LOCAL lock_timeout = 0",
@@ -126,9 +125,9 @@ const serverLock: readonly string[] = [
 ];
 
 /**
- * Ends the transaction of a connection, and runs `work` on the connection under an advisory lock.
- * Processes poll for the lock, because a waiting statement would be an open transaction. The index
- * build of the process that has the lock would wait for this transaction: a deadlock.
+ * Ends a connection's transaction, and runs `work` under an advisory lock. Processes poll for the
+ * lock. A waiting statement would be an open transaction, for which the lock holder's index build
+ * would wait: a deadlock.
  */
 async function runApart<T>(
   connection: Connection,

@@ -5,9 +5,9 @@ import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
 import { postgresLockOf } from "./statement_locks.ts";
 
 /**
- * Divides the steps of a migration into two parts, one for each file. Steps that build an index, or
- * read all rows of an existing table, are replaced by steps that do not block reads and writes. The
- * replacements must commit alone, so they form the second part.
+ * Divides the steps of a migration into two files. Steps that build an index, or read all rows of
+ * an existing table, are replaced by non-blocking steps. These must commit alone, in the second
+ * file.
  */
 export function postgresWrittenParts(steps: readonly MigrationStep[]): readonly WrittenPart[] {
   const created = new Set(steps.flatMap(({ sql }) => create.exec(sql)?.[1] ?? []));

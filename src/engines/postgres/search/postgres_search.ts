@@ -69,7 +69,7 @@ export function postgresSearch(options: PostgresSearchOptions = {}): SearchAdapt
 function wholeName(prefix: string, name: string): string {
   if (new TextEncoder().encode(prefix + name).length <= 63) return prefix + name;
   const hash = createHash("sha256").update(name).digest("hex").slice(0, 16);
-  // Eight characters have at most 32 bytes, and the hash has 16.
+  // Eight characters have at most 32 bytes, and the hash has 16 bytes.
   return `${prefix}${[...name].slice(0, 8).join("")}_${hash}`;
 }
 
@@ -110,10 +110,7 @@ function wordsByStem({ driver }: IndexDescription, language: string): WordMatche
   };
 }
 
-/**
- * The Postgres table of one index: the key of a row, and its words as a `tsvector` with a GIN
- * index. The table does not store the strings, which responses take from the rows themselves.
- */
+/** One index's Postgres table: a row's key, and its words as a `tsvector`. It stores no strings. */
 class TextSearchTable implements DocumentTable {
   readonly needsSavepoint = true;
   readonly #index: IndexDescription;
@@ -264,7 +261,6 @@ function compileTsQuery({ terms }: SearchQuery, language: Fragment): Fragment {
   return join([...phrases.slice(0, -1), withPrefix(last)], " && ");
 }
 
-/** Returns a `tsquery` that finds any of the words, the last one as a prefix. */
 function compileAnyWord({ terms }: SearchQuery, language: Fragment): Fragment {
   const words = terms.flatMap((term) => term.words);
   const queries = words.map((word, index) => {

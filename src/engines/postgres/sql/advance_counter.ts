@@ -2,9 +2,8 @@ import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import { quoteIdentifier, sqlName, type Statement } from "../../../sql/fragment.ts";
 
 /**
- * Returns the statement that raises a key column's sequence to the largest value in the column. It
- * has no effect if the column has no sequence. If the largest value is near the sequence's maximum,
- * the statement instead sets the sequence so that its next number is the next free key.
+ * Returns the statement that raises a key column's sequence, if any, to the column's largest value.
+ * If this value is near the sequence's maximum, the next number is the next free key instead.
  */
 export function advanceCounter({ dbName }: ColumnInfo, table: TableInfo): Statement {
   const [name, rows] = [quoteIdentifier(dbName), sqlName(table)];

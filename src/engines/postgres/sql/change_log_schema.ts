@@ -14,7 +14,6 @@ export const changesChannel = "service_changes";
 /** The Postgres setting that is `on` in sessions of a process that sends signals after commits. */
 export const signalsAfterCommitSetting = "resource_api.announces";
 
-/** Returns the statements that create the Postgres change log without its triggers. */
 export function postgresLogStatements(schema: string) {
   const schemaName = quoteIdentifier(schema);
   const whole = [recordChange("", ""), image("")].join();
@@ -40,8 +39,7 @@ export function postgresLogStatements(schema: string) {
 )`,
       `CREATE INDEX IF NOT EXISTS "_service_changes_xid" ON ${schemaName}."_service_changes" (xid)`,
     ],
-    // Logs of older versions lack this table. It is unlogged, so that recovery and promotion empty
-    // it. See beginPostgresEpoch.
+    // Logs of older versions lack this unlogged table. Recovery and promotion empty it.
     epochTable: `CREATE UNLOGGED TABLE IF NOT EXISTS ${schemaName}."_service_epoch" (
   is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
   epoch text NOT NULL
@@ -58,7 +56,7 @@ LANGUAGE plpgsql SECURITY DEFINER AS $body$${recordChange(schemaName, imageName)
   };
 }
 
-/** Returns a table's log triggers. `name` is its name in the log. `args` are trigger arguments. */
+/** Returns a table's log triggers. `name` is the table's name in the log. */
 export function postgresLogTriggers(
   name: string,
   args: readonly string[],
@@ -95,8 +93,8 @@ export const isTextInImagesSql = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A
     AND c.casttarget OPERATOR(pg_catalog.=) 'pg_catalog.json'::pg_catalog.regtype::oid))`;
 
 /**
- * Returns SQL for the JSON that the log's trigger creates of a row. `row` names the row in FROM.
- * `texts` contains the names of the columns for which {@link isTextInImagesSql} is true.
+ * Returns SQL for a row's JSON in the log. `row` names the row in FROM. `texts` contains the names
+ * of the columns for which {@link isTextInImagesSql} is true.
  */
 export function postgresImageSql(
   row: string,
@@ -134,10 +132,7 @@ export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
 
 const paddedType = /^(?:bpchar|char(?:acter)?)\s*(?:\(\d+\))?$/i;
 
-/**
- * The session settings with which images are created. The forms of timestamps, intervals, floats
- * and bytes in an image depend on these settings.
- */
+/** The session settings of images, on which the forms of timestamps, floats and others depend. */
 const settings: Readonly<Record<string, string>> = {
   TimeZone: "UTC",
   DateStyle: "ISO, MDY",
@@ -147,10 +142,9 @@ const settings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the trigger function. It runs with the rights of its owner, so that writers need no
- * rights on the log. Every name and operator in it is qualified, so that no search path can replace
- * them. Images have the type json, because jsonb rejects some json documents, and the write would
- * fail.
+ * Returns the trigger function. It runs with its owner's rights, so that writers need no rights on
+ * the log. Its names and operators are qualified, so that no search path can replace them. Images
+ * have the type json, because jsonb rejects some json documents, and the write would fail.
  */
 function recordChange(schemaName: string, imageName: string): string {
   const names = Object.keys(settings).map((name) => `pg_catalog.current_setting('${name}')`);
@@ -184,8 +178,8 @@ END `;
 /**
  * SQL that is true if the trigger must send the signal. Transactions with NOTIFY commit one after
  * the other, so only one transaction at a time sends the signal. The poll after the signal finds
- * the changes of other transactions, too. No trigger sends the signal in sessions of a process that
- * signals after its commits, or if prepared transactions (which reject NOTIFY) are enabled.
+ * the changes of all. No trigger sends the signal in sessions of a process that signals after its
+ * commits, or if prepared transactions (which reject NOTIFY) are enabled.
  */
 const isUnannounced = [
   `coalesce(pg_catalog.current_setting('${signalsAfterCommitSetting}', true), '') OPERATOR(pg_catalog.<>) 'on'`,
@@ -195,8 +189,7 @@ const isUnannounced = [
 
 /**
  * Returns the function that creates row images if the session differs from `settings`, or if some
- * columns are excluded or recorded as text. It reads the columns of the table from the catalog,
- * because the columns can change.
+ * columns are excluded or text. It reads the columns from the catalog, because they can change.
  */
 function image(name: string): string {
   const sets = Object.entries(settings).map(([setting, value]) => `SET ${setting} = '${value}'`);

@@ -2,9 +2,8 @@ import type { ColumnInfo, DatabaseType } from "../../../schema/table_info.ts";
 import { columnOf, type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
- * Returns the operand for a column whose Postgres type has no column kind: a cast to the type if
- * the type has an order, or else a cast to text. The cast to the type has no effect except on
- * domains, so the database can use the column's indexes.
+ * Returns the operand for a column whose Postgres type has no column kind: a cast to text, or to
+ * the type if the type has an order. The cast to the type allows the use of the column's indexes.
  */
 export function operandOfType(
   { ordered, sqlName }: DatabaseType,
@@ -15,7 +14,6 @@ export function operandOfType(
   return ordered ? sql`${name}${rawSql(`::${sqlName}`)}` : textOfType(name, column);
 }
 
-/** Returns SQL that casts a bound string for a comparison with {@link operandOfType}. */
 export function castToType({ ordered, sqlName }: DatabaseType): Fragment {
   return rawSql(ordered ? `::${sqlName}` : "::text");
 }

@@ -73,9 +73,8 @@ function jsonOf(items: readonly DocumentItem[]): string {
 }
 
 /**
- * Returns the SQL dialect of Postgres, on a server or embedded. The drivers return every value as
- * the server's text, and bind every parameter as text, so no library converts values. A session
- * must have `TimeZone = UTC`, `DateStyle = ISO` and `bytea_output = hex`.
+ * Returns the SQL dialect of Postgres. Drivers exchange values and parameters as the server's text.
+ * A session must have `TimeZone = UTC`, `DateStyle = ISO` and `bytea_output = hex`.
  */
 export function postgresDialect(options: { readonly text: TextDialect }): Dialect {
   return {
@@ -270,9 +269,8 @@ function isServedThroughText(column: ColumnInfo): boolean {
 }
 
 /**
- * Returns the last columns of an ORDER BY in Postgres, with which only identical rows sort as
- * equal. Columns are hashed if they have no order, or if different strings in them can be equal,
- * like `1.0` and `1.00`.
+ * Returns the last columns of an ORDER BY, with which only identical rows sort as equal. Columns
+ * without an order, or whose equal strings can differ (`1.0` and `1.00`), are hashed.
  */
 function tieBreakOrderColumns(
   columns: readonly ColumnInfo[],

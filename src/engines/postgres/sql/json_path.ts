@@ -11,7 +11,6 @@ interface WholeDocuments {
   whole(column: ColumnInfo): { readonly document: Fragment; readonly type: Fragment };
 }
 
-/** The SQL of Postgres for values within JSON documents of `jsonb` and `json` columns. */
 export const postgresJsonPaths: JsonPathDialect & WholeDocuments = {
   whole(column) {
     const isText = keepsText(column);
@@ -75,5 +74,4 @@ function readable({ dbName }: ColumnInfo): Fragment {
 const unreadable = "(^|[^\\\\])(\\\\\\\\)*(\\\\u0000|\\\\u[dD][89abAB]..(?!\\\\u[dD][c-fC-F])|" +
   "(?<!\\\\u[dD][89abAB]..)\\\\u[dD][c-fC-F])";
 
-/** The pattern has the same meaning in Postgres and in JavaScript. */
 const unreadableText = new RegExp(unreadable);

@@ -4,7 +4,6 @@ import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { type Fragment, rawSql } from "../../../sql/fragment.ts";
 
 export interface PostgresKind {
-  /** The type of the kind's columns in tables that the service creates. */
   readonly type: string;
   /** The cast of a bound value to the type with which the column is compared. */
   readonly cast: Fragment;
@@ -37,8 +36,8 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
 };
 
 /**
- * Returns true if Postgres can store the value in another form than the service would write, or if
- * the value is a special value of Postgres that the column kind cannot represent.
+ * Returns true if Postgres can store the value in another form than the service writes, or if the
+ * column kind cannot represent the value.
  */
 export function mayBeStoredDifferently(
   value: unknown,

@@ -9,7 +9,6 @@ import type { ColumnInfo, ValueShape } from "../../../schema/table_info.ts";
 import { requireBindable, type SqlValue, storedValueAsJson } from "../../../sql/fragment.ts";
 import { decodeStructure, encodeStructure, type MemberCodec } from "./structured_values.ts";
 
-/** Encodes an in-process value as text, which Postgres reads as a value of the column. */
 export function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
   const shape = shapeOfColumn(column);
@@ -33,7 +32,6 @@ export function encode(value: unknown, column: ColumnInfo): SqlValue {
   }
 }
 
-/** Returns the structure (list, record, map or single value) of a column's values. */
 export function shapeOfColumn(
   { databaseType }: ColumnInfo,
 ): Exclude<ValueShape, { readonly kind: "any" }> {

@@ -7,7 +7,6 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly kind: Name }>;
 type Structure = Exclude<ValueShape, { readonly kind: "text" | "any" }>;
 
-/** Encodes and decodes a member of a structure, as if it were the value of a column. */
 export interface MemberCodec {
   encode(value: unknown, column: ColumnInfo): SqlValue;
   /** Decodes a member. Returns undefined for the document `null`, which would look like NULL. */
@@ -129,10 +128,8 @@ export function structureFromImage(
   }
 }
 
-/** A value in the text form of a Postgres array, or a nested list of values. */
 type ArrayItem = string | null | readonly ArrayItem[];
 
-/** Returns the text of a Postgres array, such as `{"a",NULL}`. */
 function printArray(items: readonly ArrayItem[], delimiter: string): string {
   const texts = items.map((item) =>
     typeof item === "object" && item !== null ? printArray(item, delimiter) : printItem(item)
@@ -149,7 +146,6 @@ function printRecord(members: readonly (string | null)[]): string {
   return `(${members.map((member) => member === null ? "" : quoted(member)).join(",")})`;
 }
 
-/** Returns the text of a Postgres hstore, such as `"a"=>"1", "b"=>NULL`. */
 function printHstore(members: readonly (readonly [string, string | null])[]): string {
   return members.map(([name, value]) => `${quoted(name)}=>${printItem(value)}`).join(", ");
 }

@@ -38,9 +38,9 @@ function like(operand: Fragment, pattern: string): Fragment {
 }
 
 /**
- * Folds the case of the operand: ASCII characters by lower(), and other characters only if they
- * fold to a character of `argument`. No further character can match the argument, whatever its
- * case. So the result is exact, and independent of the server's case rules and Unicode version.
+ * Folds the operand's case: ASCII characters by lower(), others only if they fold to a character of
+ * `argument`, because no further character can match. So the result is exact, and independent of
+ * the server's case rules and Unicode version.
  */
 function folded(operand: Fragment, argument: string): Fragment {
   const lower = sql`lower(${operand} COLLATE "C")`;

@@ -15,8 +15,8 @@ import type { Connection, Driver } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 
 /**
- * Sets up the change log in a SQLite file in one transaction: creates it if it is missing, and
- * installs the triggers. Returns the tables of which only this process's writes are recorded.
+ * Sets up the change log in one transaction: creates a missing log, and installs the triggers.
+ * Returns the tables of which only this process's writes are recorded.
  */
 export function setUpSqliteLog(
   driver: Driver,
@@ -29,7 +29,7 @@ export function setUpSqliteLog(
   );
 }
 
-/** Sets up the change log in a transaction of a SQLite file that is already open. */
+/** Like {@link setUpSqliteLog}, but in a transaction of a SQLite file that is already open. */
 export async function setUpSqliteLogWithin(
   connection: Connection,
   tables: readonly TableInfo[],
@@ -115,8 +115,8 @@ async function installTriggers(
     if (isInstalled(wanted, temporary)) return { lifetime: "temporary", isFresh: false };
     await dropOurs(temporary, "temp", connection);
   }
-  // Triggers store copies of the rows that a write can replace. Old copies are deleted, because the
-  // rows can have changed while there were no triggers.
+  // Triggers store copies of the rows that a write can replace. Old copies are deleted, because
+  // rows can have changed without triggers.
   await connection.query({
     text: `DELETE FROM "_service_replaced" WHERE "table" = ?`,
     values: [recorded.name],
@@ -150,8 +150,8 @@ async function triggersOf(
 }
 
 /**
- * Returns true if the triggers are installed and run first. SQLite first runs the trigger that was
- * created last. If another trigger changes a row again, its change must come later in the log.
+ * True if the triggers are installed and run first. SQLite first runs the last created trigger. If
+ * another trigger changes a row again, its change must come later in the log.
  */
 function isInstalled(wanted: readonly SqliteTrigger[], found: readonly FoundTrigger[]): boolean {
   const last = found.slice(-wanted.length).map(({ name }) => name);

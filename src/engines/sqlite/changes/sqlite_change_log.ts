@@ -20,7 +20,6 @@ export interface SqliteChangeLogOptions extends Pick<OpenSourceOptions, "changes
   readonly random: Random;
 }
 
-/** Opens the change log of a SQLite file that has been set up. The log is read step by step. */
 export async function openSqliteChangeLog(options: SqliteChangeLogOptions): Promise<ChangeLog> {
   const { rows } = await options.driver.query({ text: `SELECT ${meta("secret")}`, values: [] });
   const log = new SqliteChangeLog(options, String(rows[0]?.[0]));
@@ -189,7 +188,7 @@ class SqliteChangeLog implements ChangeLog {
             AND seq <= (SELECT seq FROM sqlite_sequence WHERE name = '_service_changes') - ?)`,
         values: [keepSeconds, minSeconds, maxRows],
       });
-      // Next to max(seq), SQLite returns the `mark` of the same row.
+      // SQLite returns max(seq) together with the `mark` of the same row.
       const [last = null, mark = null] = rows[0] ?? [];
       if (last === null) return false;
       await connection.query({
@@ -211,8 +210,8 @@ class SqliteChangeLog implements ChangeLog {
 
   /**
    * Returns true if the log contains the change at a position. A restored file can have the same
-   * epoch and numbers, but other random marks. The log then gets a new epoch, because clients can
-   * have received changes that the file lacks.
+   * epoch and numbers, but other random marks. The log then gets a new epoch, because the file can
+   * lack changes that clients have received.
    */
   async #isHeld({ epoch, seq, mark }: SequencePosition, at: HeldAt): Promise<boolean> {
     if (epoch !== at.epoch || seq < Number(at.floor)) return false;

@@ -8,7 +8,6 @@ import { decodeSqliteCell, parseSqliteImage } from "../sql/image_json.ts";
 import { setUpSqliteLog } from "./set_up_sqlite_log.ts";
 import { openSqliteChangeLog } from "./sqlite_change_log.ts";
 
-/** The change log of SQLite, whose entries are written by triggers. */
 export const sqliteChangesEngine: ChangesEngine = {
   async setUp({ driver, tables, changes, random }) {
     const untracked = await setUpSqliteLog(driver, tables, changes, random);
@@ -84,12 +83,12 @@ function mayHave(
 
 /**
  * Creates the detector of untracked writes, which other programs make in tables without triggers.
- * The detector records a `touch` of each table, because the changed rows are unknown. It reads the
- * number of other connections' commits. If this number has changed, but another process of the
- * service has also recorded a change, the detector attributes the commits to that process.
+ * It records a `touch` of each table, because the changed rows are unknown. It reads the number of
+ * other connections' commits. If this number has changed, but another process of the service has
+ * also recorded a change, the detector attributes the commits to that process.
  *
- * Writes while no process was running cannot be detected, because with a write-ahead log, the
- * file's change counter usually stays the same. Therefore a process records a `touch` at its start.
+ * Writes while no process was running cannot be detected: with a write-ahead log, the file's change
+ * counter usually stays the same. Therefore a process records a `touch` at its start.
  */
 async function untrackedWriteDetector(
   driver: Driver,

@@ -32,9 +32,8 @@ type ApplicationFunction =
 export type ApplicationFunctions = readonly ApplicationFunction[];
 
 /**
- * Imports the functions of a module. An export is a function, or an object:
- * `{ call, deterministic }`, or `{ start, step, result }` for an aggregate. Throws an Error for
- * any other export.
+ * Imports the functions of a module. An export is a function, or an object `{ call, deterministic
+ * }`, or an aggregate `{ start, step, result }`. Throws an Error for any other export.
  */
 export async function importFunctions(url: string | null): Promise<ApplicationFunctions> {
   if (url === null) return [];

@@ -15,10 +15,7 @@ export function loadAddon(): void {
   new Database(":memory:").close();
 }
 
-/**
- * Returns the path of a client's file, or null for a database in memory. Throws an Error if the
- * client is of another copy of the library.
- */
+/** Returns the path of a client's file, or null in memory. Throws for another library copy. */
 export function pathOfBetterSqlite3(client: object): string | null {
   if (!(client instanceof Database)) {
     throw new Error(

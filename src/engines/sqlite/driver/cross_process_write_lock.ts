@@ -9,9 +9,8 @@ const maxWaitMs = 100;
 const lookEveryMs = 20;
 
 export interface CrossProcessWriteLockOptions {
-  /** The path of the database. The two lock files are next to it. */
+  /** The path of the database, in whose folder the two lock files are. */
   readonly path: string;
-  /** The name of the database in the notice that locks are impossible. */
   readonly label: string;
   readonly clock: Clock;
 }
@@ -23,15 +22,14 @@ interface Locks {
 }
 
 /**
- * Orders the writes of several processes to one SQLite file. SQLite itself only rejects a second
- * writer, which must then poll. The first process can write again between two polls. With these
- * locks, the system wakes the waiting process. The locks only improve fairness: SQLite decides who
- * writes. A process polls if it does not get a lock in time, or if the system has no file locks.
+ * Orders the writes of several processes to one SQLite file. SQLite only rejects a second writer,
+ * which must then poll, and the first process can write again between two polls. With these locks,
+ * the system wakes the waiting process. They only improve fairness: SQLite decides who writes. A
+ * process polls if it does not get a lock in time, or if the system has no file locks.
  */
 export class CrossProcessWriteLock {
   readonly #options: CrossProcessWriteLockOptions;
   #locks: Locks | null = null;
-  /** True if this object is closed, or if this system has no file locks. */
   #isOff = false;
   #looksAt = 0;
   #isWanted = false;
@@ -62,7 +60,6 @@ export class CrossProcessWriteLock {
     await this.take();
   }
 
-  /** Releases the lock, which wakes the next waiting process. */
   release(): void {
     this.#isWanted = false;
     if (!this.#isHeld) return;

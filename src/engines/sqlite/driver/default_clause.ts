@@ -1,7 +1,7 @@
 import { quoteText } from "../../../sql/fragment.ts";
 /**
- * Returns a SQLite column's DEFAULT clause as an expression for use in other SQL. In a DEFAULT
- * clause, a single word without quotes is a string. In other SQL, the word is a column name.
+ * Returns a SQLite column's DEFAULT clause as an expression for other SQL, in which an unquoted
+ * word would be a column name. In a DEFAULT clause, it is a string.
  */
 export function repeatableDefault(clause: string | null): string | null {
   if (clause === null || keywords.test(clause) || !loneWord.test(clause)) return clause;

@@ -20,8 +20,8 @@ import {
 } from "./tables/sqlite_catalogue.ts";
 
 /**
- * Describes a SQLite table whose changes will be recorded, with everything on which its triggers
- * depend. Throws an Error for a missing table. Columns in `exclude` are never recorded.
+ * Describes a SQLite table whose changes will be recorded, except the columns in `exclude`, with
+ * everything on which its triggers depend. Throws an Error for a missing table.
  */
 export async function describeRecordedTable(
   table: TableInfo,

@@ -6,7 +6,6 @@ import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 /** The interval of checks, in milliseconds. A check takes at most a thousandth of this time. */
 const lookEveryMs = 100;
 
-/** The name of an open SQLite file, and the clock. */
 export interface FilePresenceOptions {
   /** The name of the database in messages. */
   readonly label: string;
@@ -15,9 +14,9 @@ export interface FilePresenceOptions {
 }
 
 /**
- * Checks that the path of a SQLite database still leads to the open file. After `mv`, or after a
- * copy that replaces the file, a process would use a file that other programs cannot find. Its
- * writes would be lost, and its reads outdated. A file that SQLite finds damaged is not used again.
+ * Checks that the path of a SQLite database still leads to the open file. After `mv`, or a copy
+ * that replaces the file, other programs cannot find the open file: its writes would be lost, and
+ * its reads outdated. A file that SQLite finds damaged is not used again.
  */
 export class FilePresence {
   readonly #file: SqliteFile;
@@ -86,7 +85,6 @@ export class FilePresence {
   }
 }
 
-/** The suffix that {@link identityOf} adds for an empty file. */
 const empty = ":empty";
 
 /** The result if a check failed or the system has no file numbers, so that nothing is known. */

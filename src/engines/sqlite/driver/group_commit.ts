@@ -41,9 +41,9 @@ export interface GroupCommitOptions {
 }
 
 /**
- * Commits writes to one SQLite file together. Waiting jobs form groups. Each group is one
- * transaction, in which each job has a savepoint, so a group waits only once for the disk. No job's
- * result is reported before the commit. Jobs run in the order in which they arrived.
+ * Commits writes to one SQLite file together. Each group of waiting jobs is one transaction, which
+ * waits only once for the disk, and each job has a savepoint. No job's result is reported before
+ * the commit. Jobs run in the order in which they arrived.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
@@ -130,8 +130,8 @@ export class GroupCommit {
       await this.#runNext();
       turn?.release();
       if (this.#queue.length === 0) break;
-      // Between two groups, Deno reads the sockets, so that new requests can form the next group.
-      // After a long group (with large rows), Deno reads all sockets only if a real timer runs.
+      // Between two groups, Deno reads the sockets for requests that can form the next group. After
+      // a long group (with large rows), Deno reads all sockets only if a real timer runs.
       const isLong = this.#now() - startedAt > maxShortGroupMs;
       await (isLong ? sleep(0) : new Promise<void>(runAfterPendingIo));
     }
@@ -197,9 +197,8 @@ export class GroupCommit {
 
   /**
    * Runs single statements again, because their results were not reported. Rejects transactions as
-   * `retryable`: the work may already have used the rows that it read, so only its caller
-   * (`transact`) knows if the work can run twice. Each of the next jobs then has a separate commit,
-   * so that no job makes another job fail again.
+   * `retryable`: only their caller (`transact`) knows if the work can run twice. Each of the next
+   * jobs has a separate commit, so that no job makes another job fail again.
    */
   #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
     this.#singles = this.#queue.length + jobs.length;
@@ -210,8 +209,8 @@ export class GroupCommit {
   }
 
   /**
-   * Runs a job while foreign keys are not enforced, which SQLite allows only outside of
-   * transactions. With foreign keys, dropping a table would also delete the rows that refer to it.
+   * Runs a job without foreign keys, which SQLite allows only outside of transactions. With foreign
+   * keys, dropping a table would also delete the rows that refer to the table.
    */
   async #restructure(): Promise<void> {
     const job = this.#queue.dequeue();

@@ -39,7 +39,6 @@ import {
 import { moduleOf } from "./tables/shadow_tables.ts";
 import { type ListedTable, listFileTables } from "./tables/list_file_tables.ts";
 
-/** Describes the tables and views of a SQLite file, by its PRAGMAs and a sample of its rows. */
 export async function introspectSqlite(
   driver: Driver,
   { schemas, functions, keys = {} }: IntrospectOptions = {},
@@ -199,8 +198,8 @@ async function draftView(
 }
 
 /**
- * Describes a virtual table like a view, because its module decides which writes it accepts. The
- * key of a full text index is its row id, and the key of an R*Tree is its first column.
+ * Describes a virtual table like a view: its module decides which writes it accepts. A full text
+ * index's key is its row id, and an R*Tree's key is its first column.
  */
 async function draftVirtual(driver: Driver, table: ListedTable): Promise<TableDraft> {
   // Describes no writes: a read-only connection refuses even EXPLAIN of a write to such a table.

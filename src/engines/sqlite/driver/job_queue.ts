@@ -10,10 +10,7 @@ export interface QueuedJob {
   reject(error: unknown): void;
 }
 
-/**
- * The queue of jobs that write to a SQLite file, in order of arrival. A job that waits longer than
- * the limit is rejected with `writeNotStartedError`.
- */
+/** The write jobs of a SQLite file, in order of arrival. A job that waits too long is rejected. */
 export class JobQueue<T extends QueuedJob> {
   readonly #jobs: T[] = [];
   readonly #limitMs: number;
@@ -79,7 +76,6 @@ const maxAgeForWaitingMs = 5;
 /** The age, in ms, at which a group commits. A longer series of writes would delay reads. */
 const maxGroupMs = 10;
 
-/** Resolves the promise of a job, after its commit. */
 export type Acknowledge = () => void;
 
 /** A write job. It shares a commit with other jobs, unless it is `alone` or it alters tables. */

@@ -36,7 +36,6 @@ function opener(enableDoubleQuotedStringLiterals: boolean): SqliteLibrary["open"
   };
 }
 
-/** Returns the path of a client's open file, or null for a database in memory. */
 export function pathOfNodeSqlite(client: object): string | null {
   if (!(client instanceof DatabaseSync)) {
     throw new Error("Cannot open the file of this client: it is no DatabaseSync of node:sqlite");

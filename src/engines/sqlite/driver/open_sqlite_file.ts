@@ -25,7 +25,10 @@ import {
 } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 
-/** Opens the driver of a file, with a library that accepts the file's triggers and views. */
+/**
+ * Opens the driver of a file. If necessary, uses a library that accepts the file's triggers and
+ * views.
+ */
 export async function openSqliteFile(
   library: SqliteLibrary,
   path: string,
@@ -39,9 +42,9 @@ export async function openSqliteFile(
 const maxReaderThreads = 2;
 
 /**
- * Creates the driver that all SQLite libraries share. It opens `path` with one writing and one
- * reading connection, so a read never waits for a transaction. `:memory:` is a temporary file,
- * which `close()` removes. Concurrent writes share a commit ({@link GroupCommit}).
+ * Creates the driver of all SQLite libraries. One connection writes, and one reads, so reads never
+ * wait for transactions. `:memory:` is a temporary file, which `close()` removes. Concurrent writes
+ * share a commit ({@link GroupCommit}).
  */
 export async function sqliteDriver(
   library: SqliteLibrary,

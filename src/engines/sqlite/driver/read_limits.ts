@@ -3,7 +3,6 @@ import { overLimitResult } from "../sql/time_check.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 
-/** How many bytes of SQLite rows can still be read. */
 export interface RemainingBytes {
   left: number;
 }
@@ -30,9 +29,8 @@ export class RowBytes {
 export const unlimitedBytes: RemainingBytes = { left: Infinity };
 
 /**
- * Converts the cells of SQLite rows in place, to the same form with both libraries: bytes become a
- * plain Uint8Array, and integers become numbers. Returns false if a number may have been rounded.
- * Throws if there are too many bytes.
+ * Converts cells in place, to the same form with both libraries: a plain Uint8Array, or a number.
+ * Returns false if a number may have been rounded. Throws if there are too many bytes.
  */
 export function normalizeCells(rows: SqlValue[][], bytes: RemainingBytes): boolean {
   let exact = true;
@@ -78,11 +76,10 @@ export function tooLargeError(): DatabaseError {
 /** The time limit of a statement. The first check of the time determines the limit. */
 export interface TimeLimit {
   /**
-   * Returns how long the statement can run after the first check, in milliseconds. `now` is the
-   * time of that check. `sorts` is true if rows are sorted after they are read.
+   * How long the statement can run after the first check, in milliseconds. `now` is the time of
+   * this check. `sorts` is true if the rows are sorted after the read.
    */
   limitMs(now: number, sorts: boolean): number;
-  /** Returns true if the result is no longer needed. */
   isCancelled(): boolean;
   /** Called after a statement that examined many rows, with its duration. */
   spent(ms: number): void;
@@ -90,14 +87,14 @@ export interface TimeLimit {
 
 /** The number of examined bytes between two checks of the time. */
 const bytesBetweenLooks = 16 * 1024;
-/** The cost of one time check, in bytes, in addition to the bytes that a statement examines. */
+/** The cost of one time check, in bytes. It is added to the bytes that a statement examines. */
 const bytesOfCheck = 256;
 /** A statement whose time is over after fewer checks is not slow: the system paused the process. */
 const looksOfLongStatement = 8;
 
 /**
- * The deadline for the statements of one SQLite connection. Their SQL calls {@link check}, which
- * returns {@link overLimitResult} if a statement has run for too long.
+ * The deadline for the statements of one SQLite connection. A statement that has run for too long
+ * gets {@link overLimitResult} from {@link check}.
  */
 export class StatementDeadline {
   /** True if the last statement was ended at its deadline. */
@@ -167,9 +164,9 @@ const shareBeforeSort = 1 / 4;
 const inlineShare = 0.1;
 
 /**
- * The time limit of reads in the main thread, which handles all requests. If long reads follow each
- * other closely, each has less time before it moves to another thread. Otherwise, many long reads
- * together would block other requests for a multiple of the limit.
+ * The time limit of reads in the main thread, which handles all requests. The shorter the time
+ * between long reads, the less time each has before it moves to another thread. Otherwise, many
+ * long reads together would block other requests.
  */
 export class InlineTimeLimit implements TimeLimit {
   #leftMs = maxInlineMs;

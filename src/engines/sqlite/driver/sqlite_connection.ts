@@ -114,7 +114,6 @@ export function sqliteConnection(
   };
 }
 
-/** Returns functions that prepare statements. They prepare each statement only once. */
 function statementCache(handle: SqliteHandle) {
   const cache = boundedMap<string, Prepared>(maxPreparedStatements, {
     maxBytes: maxPreparedBytes,
@@ -185,7 +184,7 @@ function statementKind(start: string, readOnly: boolean): StatementKind {
 
 const explains = /^EXPLAIN\b/i;
 const firstWords = /^\w+(?:\s+\w+){0,2}/;
-/** Matches statements that begin or end transactions, and none of the statements for savepoints. */
+/** Matches statements that begin or end transactions, but not the statements for savepoints. */
 const boundaries = /^(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO))\b/i;
 /** Matches a PRAGMA that changes the effect of writes, unlike `cache_size`, which tunes reads. */
 const settings =
@@ -234,16 +233,14 @@ export class SqliteTransaction implements Connection {
   /** The error after which SQLite has rolled back the whole transaction, or null. */
   #lost: unknown = null;
 
-  /** `translated` converts errors of the SQLite library to `DatabaseError`s. */
   constructor(writer: SqliteConnection, translated: (error: unknown) => unknown) {
     this.#writer = writer;
     this.#translated = translated;
   }
 
-  /** Runs one statement. Rejects if the work has ended, or if SQLite has rolled it back. */
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
-    // The transaction has ended, so the statement would be committed on its own.
+    // The transaction is rolled back, so the statement would be committed separately.
     if (this.#lost !== null) return Promise.reject(this.#lost);
     try {
       if (this.#writer.kindOf(statement.text) === "boundary") refuseTransactionBoundary();
@@ -270,20 +267,18 @@ export class SqliteTransaction implements Connection {
   }
 }
 
-/** How a statement is repeated while a SQLite file is busy. */
 export interface BusyRetry {
   readonly clock: Clock;
   /** How long a write can wait in the queue, and for other processes, in milliseconds. */
   readonly waitLimitMs: number;
-  /** Returns true if the error means that another connection holds a lock. */
   readonly isBusy: (error: unknown) => boolean;
   /** Called when an attempt fails because of a lock. The next attempt waits for the promise. */
   readonly onBusy?: () => Promise<void>;
 }
 
 /**
- * Repeats an attempt while another process holds the lock of a SQLite file. The waits between the
- * attempts are asynchronous, because the busy timeout of SQLite would block the whole process.
+ * Repeats an attempt while another process holds the SQLite file's lock. Waits asynchronously
+ * between attempts, because the busy timeout of SQLite would block the whole process.
  */
 export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T): Promise<T> {
   const start = busyRetry.clock.elapsedMs();

@@ -47,7 +47,6 @@ interface SqliteDriverOptions {
   readonly dialect: Dialect;
 }
 
-/** The driver of an open SQLite file, for all SQLite libraries. */
 export class SqliteDriver implements Driver {
   readonly dialect: Dialect;
   readonly label: string;
@@ -186,7 +185,7 @@ export class SqliteDriver implements Driver {
       return result.catch((error) => Promise.reject(this.#translated(error)));
     }
     if (result.rows.length === 0 && reader.inTransaction) {
-      // A savepoint has begun a transaction, on a connection that all requests share.
+      // A savepoint has begun a transaction on the connection that all requests share.
       reader.run({ text: "ROLLBACK", values: [] });
       refuseTransactionBoundary();
     }

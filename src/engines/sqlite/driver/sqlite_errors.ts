@@ -6,8 +6,8 @@ import {
 import { toClientMessage } from "../../../db/raised_message.ts";
 
 /**
- * Translates an error of any SQLite library, by the name of its result code. A DatabaseError stays
- * unchanged. An error without a code also stays unchanged, because it is not from the library.
+ * Translates an error by the name of its SQLite result code. Other errors stay unchanged:
+ * DatabaseErrors, and errors without a code, which are not from the library.
  */
 export function toSqliteError(error: unknown, name: string | null, showsRaised = false): unknown {
   if (name === null || error instanceof DatabaseError) return error;
@@ -24,10 +24,7 @@ function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
   return new DatabaseError("check", error, null, { message, status: null });
 }
 
-/**
- * Returns the kind of an error with the general code SQLITE_ERROR. The service's statements name no
- * schema, so a message that names a schema is from a foreign key or a trigger.
- */
+/** Returns the kind of an SQLITE_ERROR. A message with a schema comes from a key or trigger. */
 function otherKind(error: unknown): DatabaseErrorKind {
   const message = error instanceof Error ? error.message : "";
   return /^(?:no such table: main\.|foreign key mismatch - |no such collation sequence: )/.test(
@@ -39,9 +36,8 @@ function otherKind(error: unknown): DatabaseErrorKind {
 
 /**
  * Returns the function, collation or module that SQLite reports as missing, unsafe or called with
- * the wrong number of arguments. Returns null for another message. For functions, SQLite says
- * "unknown" in an index, a check or a generated column, and "no such function" in a trigger or a
- * view.
+ * the wrong number of arguments, or null. SQLite says "unknown" for a function in an index, a check
+ * or a generated column, and "no such function" in a trigger or a view.
  */
 export function missingFunctionOrCollation(
   message: string,
@@ -77,7 +73,6 @@ const messages: ReadonlyMap<string, RegExp> = new Map([
   ["SQLITE_CONSTRAINT_DATATYPE", /^cannot store \w+ value in \w+ column ([^]*)$/],
 ]);
 
-/** Returns true if another connection held a lock, so that a later attempt can succeed. */
 export function isBusyError(name: string | null): boolean {
   return name !== null && primaryName(name) === "SQLITE_BUSY";
 }

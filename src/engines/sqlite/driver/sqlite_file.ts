@@ -35,7 +35,7 @@ export interface SqliteFile {
   readonly isUnchanging: boolean;
   /** Returns true if a journal has changes that the file itself lacks. */
   hasChanges(): boolean;
-  /** Returns true if there is an empty journal that was not there when the file was claimed. */
+  /** Returns true if there is an empty journal that did not exist when the file was claimed. */
   hasIdleJournal(): boolean;
   /** Allows other libraries to open the file. Deletes a temporary file. */
   release(): void;
@@ -84,9 +84,9 @@ function changedJournal(path: string): string | null {
 }
 
 /**
- * Requires a usable SQLite file at `path`. Otherwise throws an Error that contains the remedy,
- * which the libraries' messages lack. Does not open the file, because closing it would release
- * all POSIX locks of this process on the file, including those of open connections.
+ * Throws an Error with a remedy, which the libraries' messages lack, unless `path` is a usable
+ * SQLite file. Does not open the file: closing it would release all POSIX locks of this process on
+ * the file, including those of open connections.
  */
 export function requireSqliteFile(path: string, readOnly: boolean): void {
   if (path === ":memory:") return;
@@ -101,7 +101,6 @@ export function requireSqliteFile(path: string, readOnly: boolean): void {
   }
 }
 
-/** Returns the path of a SQLite client's open file. Throws if its database is in memory. */
 export function requireFileOfClient(path: string | null): string {
   if (path !== null) return path;
   throw new Error(
@@ -137,9 +136,9 @@ interface OpenConnectionOptions {
 
 /**
  * Opens the file for writing and closes it. SQLite then undoes the transaction of a killed program
- * and removes the journal. SQLite also removes the empty journal that a read-only connection has
- * left next to a file in WAL mode. A read-only connection can do neither. The journal stays if
- * another program has the file open, or if this program cannot write to the file.
+ * and removes the journal, also the empty journal that a read-only connection has left. A read-only
+ * connection can do neither. The journal stays if another program has the file open, or if this
+ * program cannot write to it.
  */
 export function endJournal(library: SqliteLibrary, path: string): void {
   try {
@@ -154,7 +153,6 @@ export function endJournal(library: SqliteLibrary, path: string): void {
   }
 }
 
-/** Opens a connection to a SQLite file, and adds the SQL functions that the dialect uses. */
 export function openSqliteConnection(
   library: SqliteLibrary,
   path: string,

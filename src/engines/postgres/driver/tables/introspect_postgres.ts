@@ -81,7 +81,7 @@ export async function introspectPostgres(
   };
 }
 
-/** Finds out if a view's rows can be locked. A view whose rows share a key becomes read-only. */
+/** Finds out if a view's rows can be locked. A view whose keys repeat becomes read-only. */
 async function withCheckedWrites(draft: TableDraft, driver: Driver): Promise<TableDraft> {
   const { view, key, isDistinct } = draft;
   if (view === null || key.length === 0 || !(view.insert || view.update || view.delete)) {
@@ -105,7 +105,7 @@ async function canLock(view: TableDraft, driver: Driver): Promise<boolean> {
   }
 }
 
-/** Returns true if rows of a table share a key, or if it takes too long to find out. */
+/** Returns true if several rows of a table have one key, or if it takes too long to find out. */
 async function sharesKeys({ key, ...table }: TableDraft, driver: Driver): Promise<boolean> {
   if (key.length === 0) return false;
   const columns = join(key.map((name) => identifier(name)), ", ");
@@ -150,8 +150,8 @@ function draftTable(
     ...{ view: viewInfoOf(table), isReadOnly: false, hasRowId: false },
     simple: table.view === null ? null : parseSimpleView(table.view),
     key: keyOf(uniques, columns, isView),
-    // A stored view has no NOT NULL constraints, so several of its rows can have NULL as their key.
-    // A table contains the rows of inheriting tables, but its primary key does not apply to them.
+    // Several rows of a stored view can have NULL as their key, because it has no NOT NULL
+    // constraints. A table's primary key does not apply to rows of inheriting tables.
     isDistinct: !isView && !table.isInherited,
     foreignKeys: constraints.flatMap(({ columns, target }) =>
       target === null ? [] : [{ columns, ...target }]

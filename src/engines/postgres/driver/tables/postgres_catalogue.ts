@@ -13,18 +13,12 @@ const tableFacts = {
   name: cell.text("c.relname"),
   namespace: cell.text("n.nspname"),
   schema: cell.textOrNull(schemaOf("c.oid", "n.nspname")),
-  /**
-   * The SELECT of a view or materialized view. Null for a table. A view with a set-returning
-   * function repeats rows of its table, so its SELECT is omitted.
-   */
+  /** The SELECT of a view, or null. Null if a set-returning function repeats its table's rows. */
   view: cell.textOrNull(`CASE WHEN c.relkind IN ('v', 'm') THEN CASE
     WHEN EXISTS (SELECT FROM pg_rewrite r
       WHERE r.ev_class = c.oid AND r.ev_action::text LIKE '%:hasTargetSRFs true%')
     THEN '' ELSE pg_get_viewdef(c.oid) END END`),
-  /**
-   * The writes that a view accepts, as bits: 4 update, 8 insert, 16 delete. A view with a rule
-   * accepts no writes, because the rule can write to other tables, or return no rows.
-   */
+  /** Writes of a view, as bits: 4 update, 8 insert, 16 delete. A view with a rule has none. */
   writes: cell.number(
     `CASE WHEN c.relkind <> 'v' OR EXISTS (${
       below("JOIN pg_rewrite r ON r.ev_class = below.oid AND r.ev_type <> '1'")
@@ -60,7 +54,6 @@ const tableFacts = {
 /** A table or view that can be served. */
 export type CatalogueTable = Awaited<ReturnType<typeof listTables>>["tables"][number];
 
-/** Returns the tables in the catalog, and separately the tables that cannot be served. */
 export async function listTables(
   connection: Connection,
   schemas: ChosenSchemas,
@@ -89,7 +82,7 @@ export async function listTables(
   };
 }
 
-/** Returns a query that lists relation `c` and, if `c` is a view, all relations that `c` reads. */
+/** Returns a query that lists `c`. If `c` is a view, it also lists the relations that `c` reads. */
 function below(rest: string): string {
   return `WITH RECURSIVE below(oid) AS (
     SELECT c.oid UNION SELECT d.refobjid FROM below
@@ -161,7 +154,6 @@ const uniqueIndexFacts = {
   isImmediate: cell.flag("i.indimmediate"),
   columns: cell.list(columnNames("i.indrelid", "i.indkey", "i.indnkeyatts")),
   name: cell.text("i.indexrelid::regclass"),
-  /** The condition of a partial index, or null for any other index. */
   where: cell.textOrNull("pg_get_expr(i.indpred, i.indrelid)"),
 };
 
@@ -182,10 +174,8 @@ export async function readUniqueIndexes(
   );
 }
 
-/** A foreign key or a check, as the Postgres catalog describes it. */
 export type CatalogueConstraint = Awaited<ReturnType<typeof readConstraints>>[number];
 
-/** Reads the foreign keys and checks of all tables from the Postgres catalog. */
 export async function readConstraints(connection: Connection, schemas: string) {
   const rows = await selectNamed(
     connection,

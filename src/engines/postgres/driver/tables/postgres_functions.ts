@@ -11,7 +11,6 @@ import { cell, type NamedRow, selectNamed } from "../../../../db/named_columns.t
 import { type CatalogueTable, mayUse, schemaOf } from "./postgres_catalogue.ts";
 import type { PostgresTypes } from "./postgres_types.ts";
 
-/** An argument or a result column of a function in the catalog. */
 interface Parameter {
   readonly name: string;
   /** `i` input, `o` output, `b` both, `v` VARIADIC, `t` column of a result table. */
@@ -95,9 +94,9 @@ export async function readFunctions(
 
 /**
  * Describes the functions that were requested, and says why some are left out. A function whose
- * only argument is a row of a described table becomes a column of the table. `columns` lists these
- * columns by the OID of the table. Such a function can also be a procedure if its argument has a
- * name, and if no other requested function has the same name as this function.
+ * only argument is a row of a described table becomes a column of this table. `columns` lists these
+ * columns by the table's OID. If its argument has a name, a function with
+ * a unique name can also be a procedure.
  */
 export function describeFunctions(
   catalogue: readonly CatalogueFunction[],
@@ -121,7 +120,7 @@ export function describeFunctions(
       if (table !== undefined) {
         const column = columnOf(given, table, types);
         const known = columns.get(table.id) ?? [];
-        // Functions of several schemas can have the same name. Only the first of them is used.
+        // Functions of several schemas can have the same name. Only the first becomes a column.
         const isNew = typeof column === "object" && known.every((one) => one.name !== name);
         if (isNew) columns.set(table.id, [...known, column]);
         if (!isAlone || parameters[0]?.name === "") {
@@ -147,13 +146,12 @@ const inseparable = "several functions have this name, and the names of their ar
 
 interface Described {
   readonly given: CatalogueFunction;
-  /** The function if it can be a procedure; null otherwise. */
   readonly called: DatabaseFunction | null;
 }
 
 /**
- * Returns the functions that can be procedures, except functions that have the same argument names.
- * Also omits a function if Postgres cannot distinguish its calls from calls of an omitted function.
+ * Returns the possible procedures without those that have the same argument names as another, or
+ * whose calls Postgres confuses with calls of another function.
  */
 function separable(described: readonly Described[]): readonly Described[] {
   const byNames = Map.groupBy(described, ({ called }) => called && namesOf(called));

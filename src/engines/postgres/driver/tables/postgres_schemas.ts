@@ -13,7 +13,6 @@ export interface ChosenSchemas {
   /** The schema whose tables are named without their schema. Null if there is none. */
   readonly first: string | null;
   readonly areSeveral: boolean;
-  /** The schemas that have tables but were not requested. */
   readonly leftOut: readonly LeftOutSchema[];
 }
 
@@ -28,7 +27,8 @@ export async function chooseSchemas(
 ): Promise<ChosenSchemas> {
   const { schemas, path } = await readSchemas(connection, roles);
   const open = schemas.filter(({ isOpen }) => isOpen).map(({ name }) => name);
-  // Unlike current_schema(), this finds schemas that any of `roles` may use, but no system schemas.
+  // Unlike current_schema(), this finds schemas that any of the `roles` may use, but no system
+  // schemas.
   const current = path.find((name) => open.includes(name)) ?? null;
   const ofPath = current === null ? [] : [current];
   const named = (wanted ?? ofPath).flatMap((name) =>

@@ -11,7 +11,6 @@ import type { Connection } from "../../../../db/driver.ts";
 import { cell, selectNamed } from "../../../../db/named_columns.ts";
 import { chosenTablesQuery } from "./postgres_catalogue.ts";
 
-/** The properties of a Postgres column that its type determines. */
 export interface PostgresType {
   /** The name of the type, for example `int4`, or of the type on which a domain is based. */
   readonly baseName: string;
@@ -22,7 +21,6 @@ export interface PostgresType {
   readonly labels: readonly string[] | null;
 }
 
-/** Reads the types of all columns from the Postgres catalog, by their OIDs. */
 export async function readTypes(
   connection: Connection,
   schemas: string,
@@ -40,7 +38,6 @@ export interface PostgresTypes {
   /** The types of columns by their OIDs. */
   readonly byId: ReadonlyMap<string, PostgresType>;
   column(name: string, type: string): ColumnInfo | null;
-  /** Returns the members of a composite type, or an empty list for any other type. */
   membersOf(type: string): readonly Member[];
 }
 

@@ -4,20 +4,14 @@ import type { PostgresConnection, PostgresResult, ScheduledRead } from "../postg
 import type { BoundStatement } from "../prepared_statements.ts";
 import { rollBack } from "./postgres_transaction.ts";
 
-/**
- * Returns the statement that takes on an identity until the end of its transaction. It returns no
- * row, because the settings (such as claims) can be long.
- */
+/** Returns the statement that takes on an identity for its transaction, without returning a row. */
 export function identityStatement({ role, settings }: DatabaseIdentity): BoundStatement {
   const all = [["role", role], ...Object.entries(settings)];
   const calls = all.map((_one, n) => `set_config($${2 * n + 1}, $${2 * n + 2}, true)`);
   return { text: `SELECT WHERE ${calls.join(" || ")} IS NULL`, values: all.flat() };
 }
 
-/**
- * Takes on an identity until the end of the connection's transaction. Rejects as `unavailable` if
- * the role does not exist any more, or if the login role is no longer a member of it.
- */
+/** Takes on an identity for a transaction. Rejects as `unavailable` if the role is refused. */
 export async function takeIdentity(
   connection: PostgresConnection,
   identity: DatabaseIdentity,
@@ -56,9 +50,8 @@ export async function sendInOrder<T>(
 
 /**
  * Returns a connection on which each read is a transaction in the name of an identity. BEGIN, the
- * identity, the read and COMMIT are sent together if the connection can do that. A result is
- * returned only if all succeed, because after a failed BEGIN, the read has the rights of the login
- * role.
+ * identity, the read and COMMIT are sent together if possible. All must succeed, because after a
+ * failed BEGIN, the read has the rights of the login role.
  */
 export function actingConnection(
   connection: PostgresConnection,

@@ -30,9 +30,8 @@ export interface ActingDriverParts extends PostgresReadDependencies, Transaction
 }
 
 /**
- * A driver that runs every statement in the name of an identity, on the connections of another
- * driver. The identity ends with its transaction, so each statement has a separate transaction.
- * Only quick reads of one identity share a transaction.
+ * A driver that runs every statement in the name of an identity, on connections of another driver.
+ * Each statement has its own transaction, with which the identity ends. Only quick reads share one.
  */
 export class ActingDriver implements Driver {
   /** The service's own driver. Absent if this is the driver of the service's own role. */
@@ -165,7 +164,6 @@ export class ActingDriver implements Driver {
     });
   }
 
-  /** Runs work on a connection whose transaction has begun and has taken on the identity. */
   async #begun<T>(use: string, work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
     const { pool, pipelines } = this.#parts;
     const limit = this.#parts.limit();

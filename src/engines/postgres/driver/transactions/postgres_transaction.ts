@@ -11,7 +11,6 @@ import { runStatement, translate, writesRows } from "../run_statement.ts";
 export interface TransactionParts {
   readonly guard: TransactionGuard;
   readonly commits: CommitListeners;
-  /** True if clients see the messages that RAISE sends. */
   readonly raisedMessages: boolean;
 }
 
@@ -24,13 +23,12 @@ export async function begin(connection: PostgresConnection, limit: Deadline): Pr
   try {
     await limit.within(connection.run("BEGIN", []));
   } catch (error) {
-    // The server can still run BEGIN later. The next request would then write in that transaction.
+    // The server can still run BEGIN later. The next request would then write in this transaction.
     connection.drop();
     throw toPostgresError(error, "read");
   }
 }
 
-/** Runs `work` in the transaction that a connection has begun, and then ends the transaction. */
 export async function runTransaction<T>(
   connection: PostgresConnection,
   work: (connection: Connection) => MaybePromise<T>,
@@ -82,7 +80,6 @@ class PostgresTransaction implements Connection {
   readonly #connection: PostgresConnection;
   readonly #raisedMessages: boolean;
   readonly #runStatement: RunInTransaction;
-  /** True if a function that was called may have changed the session. */
   changesSession = false;
   #ended = false;
   #failure: unknown = null;

@@ -27,10 +27,7 @@ export interface LimitedReadsOptions {
 
 /** If a count or aggregate is expected to take longer than this, in ms, another thread runs it. */
 const shortScanMs = 2;
-/**
- * The time limit of a count or an aggregate that was short before. A sort cannot be aborted, so a
- * query that sorts must read its rows in a quarter of the time.
- */
+/** The limit of a scan that was short before. A sort cannot be aborted: it gets a quarter of it. */
 const knownLimit: TimeLimit = {
   ...fixedTimeLimit(4 * shortScanMs, () => false),
   limitMs: (_now, sorts) => sorts ? shortScanMs : 4 * shortScanMs,
@@ -40,9 +37,9 @@ const knownLimit: TimeLimit = {
 export type RunLimitedRead = (statement: Statement) => QueryResult | Promise<QueryResult>;
 
 /**
- * Runs the reads of a SQLite file that can examine many rows. Most reads finish in the main thread,
- * within a fraction of a millisecond. A longer read would block all requests, so it is aborted, and
- * starts again in another thread. A read that is known to be slow runs only in another thread.
+ * Runs the reads of a SQLite file that can examine many rows. Most finish in the main thread, in a
+ * fraction of a millisecond. A longer read would block all requests, so it is aborted, and starts
+ * again in another thread. A read that is known to be slow runs only in another thread.
  */
 export class LimitedReads {
   readonly #options: LimitedReadsOptions;
@@ -70,7 +67,6 @@ export class LimitedReads {
     });
   }
 
-  /** Returns the function that runs the reads of one request, with a shared limit of bytes. */
   of(limits: ReadLimits): RunLimitedRead {
     const bytes: RemainingBytes = { left: limits.maxBytes };
     return (statement) => this.#read(statement, limits, bytes);
@@ -102,7 +98,7 @@ export class LimitedReads {
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.kind !== "too-slow") throw error;
       bytes.left = before;
-      // The time of the aborted read is recorded, so that the next such read uses another thread.
+      // Records the time of the aborted read, so that the next such read uses another thread.
       if (isKnown) this.#durations.measured(statement, clock.elapsedMs() - beganAt);
     }
     return this.#readElsewhere(statement, limits, bytes, atOnce);
@@ -174,7 +170,6 @@ export interface RowWidthsOptions {
   /** Returns the length of the longest value written to any table since the last call. */
   readonly takeLongestWritten: () => number;
   readonly measure: (statement: Statement) => number | null;
-  /** Runs a statement in another thread, and returns the number that the statement selects. */
   readonly measureElsewhere: (statement: Statement) => Promise<number>;
   readonly databaseBytes: () => number;
 }
@@ -197,18 +192,13 @@ interface TableWidth {
   freshUntil: number;
 }
 
-/** The minimum time for which a measured width is used, in milliseconds. */
 const freshForMs = 60_000;
 /** The maximum share of the elapsed time that is spent on measuring one table. */
 const shareOfMeasuring = 1 / 200;
-/** The assumed bytes of a cell in a column without long values. */
 const bytesOfShortCell = 32;
-/**
- * If a table's rows can be this wide, in bytes, another thread reads the table. The main thread
- * checks the time only between rows, and sorting fifty rows of a megabyte would take too long.
- */
+/** Another thread reads tables with rows of this many bytes: no check interrupts a sort of them. */
 const wideRow = 64 * 1024;
-/** If a written value is this long, rows can now be much wider than when they were measured. */
+/** If a written value has this many bytes, rows can be much wider than when they were measured. */
 const longValue = 64 * 1024;
 /** The factor by which a read can exceed its byte limit if its rows' bytes are not counted. */
 const maxExcess = 4;
@@ -228,7 +218,7 @@ export class RowWidths {
     const written = this.#options.takeLongestWritten();
     if (written > 0) this.#widen(written);
     if (rows === null) return rowByRow;
-    // A view's computation cannot be aborted, and measuring takes as long: another thread reads it.
+    // Another thread reads views: their computation cannot be aborted, and measuring takes as long.
     if (!rows.table.recordable) return elsewhere;
     const most = maxExcess * maxBytes;
     const width = this.#width(rows.table, most);
@@ -241,7 +231,6 @@ export class RowWidths {
     return this.#widths.get(table)?.bytes ?? Infinity;
   }
 
-  /** Returns an upper bound of the bytes of all rows of a table, or Infinity if none is known. */
   totalBytes(table: TableInfo): number {
     return this.#widths.get(table)?.total ?? Infinity;
   }

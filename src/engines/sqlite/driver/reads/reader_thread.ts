@@ -8,7 +8,6 @@ import type { ReaderAnswer, ReaderStartData, ThreadRead } from "./serve_reads.ts
 
 /** A thread that reads a SQLite file on a separate connection, one statement at a time. */
 export interface ReaderThread {
-  /** Sends a read to the thread, which runs it after the previous read. */
   post(read: ThreadRead): void;
   /** Ends the read with this number, if the thread still runs it. */
   cancel(id: number): void;
@@ -29,9 +28,9 @@ export interface ReaderThreadOptions {
 
 /**
  * The number of file descriptors to reserve: eight times as many as a thread opens. `new Worker`
- * ends the process if no descriptor is left. Until `new Worker` returns, the main thread accepts no
- * connections, so no connection can use the reserve. If descriptors are missing after that, only
- * the start of the thread fails.
+ * ends the process if no descriptor is left. Until it returns, the main thread accepts no
+ * connections, which could use the reserve. If descriptors are missing later, only the start of the
+ * thread fails.
  */
 const reservedDescriptors = 64;
 
@@ -39,9 +38,9 @@ const reservedDescriptors = 64;
 const maxCloseMs = 2_000;
 
 /**
- * Starts a reader thread of a SQLite file. Resolves when the thread can read. Rejects if the
- * runtime has no threads, or if the thread's program fails. Rejects with `overloaded` if too few
- * file descriptors are free. The thread does not keep the process alive.
+ * Starts a reader thread of a SQLite file, which does not keep the process alive. Resolves when the
+ * thread can read. Rejects if the runtime has no threads, if the thread's program fails, or, as
+ * `overloaded`, if too few file descriptors are free.
  */
 export async function startReaderThread(options: ReaderThreadOptions): Promise<ReaderThread> {
   const { path, library, additions, clock, signal } = options;

@@ -10,7 +10,6 @@ import type { ReaderAnswer } from "./serve_reads.ts";
 
 export interface ReaderThreadsOptions
   extends Pick<ReaderThreadOptions, "path" | "library" | "additions" | "clock"> {
-  /** The name of the database in the events that the service reports. */
   readonly label: string;
   readonly maxThreads: number;
 }
@@ -39,8 +38,8 @@ interface Job extends SlowRead {
 }
 
 /**
- * The threads that run the slow reads of a SQLite file, and the queue of these reads. Slow reads
- * would block the main thread. The time that a read waits counts towards its time limit.
+ * The threads that run the slow reads of a SQLite file, which would block the main thread, and the
+ * queue of these reads. The time in the queue counts towards a read's time limit.
  */
 export class ReaderThreads implements DriverThreads {
   readonly #options: ReaderThreadsOptions;
@@ -57,7 +56,6 @@ export class ReaderThreads implements DriverThreads {
   #hasStarted = false;
   #hasFailed = false;
 
-  /** Creates the object. The first thread starts with the first read. */
   constructor(options: ReaderThreadsOptions) {
     this.#options = options;
     this.#isPossible = options.maxThreads > 0;
@@ -164,7 +162,7 @@ export class ReaderThreads implements DriverThreads {
   #failedToStart(error: unknown): void {
     if (!this.#hasFailed) this.#report(error);
     this.#hasFailed = true;
-    // If file descriptors are missing for a while, long reads must not move to the main thread.
+    // A temporary lack of file descriptors must not move long reads to the main thread.
     this.#isPossible = this.#hasStarted ||
       (error instanceof DatabaseError && error.kind === "overloaded");
     if (this.#threads.size > 0) return;

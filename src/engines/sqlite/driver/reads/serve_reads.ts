@@ -20,7 +20,6 @@ export interface ReaderStartData {
   readonly cancelled: Int32Array;
 }
 
-/** A message to a reader thread of a SQLite file: a read, or the request to end. */
 export type ReaderMessage = ThreadRead | "close";
 
 export interface ThreadRead {
@@ -30,7 +29,6 @@ export interface ThreadRead {
   readonly maxBytes: number;
 }
 
-/** A message from a reader thread of a SQLite file: its state, or the result of a read. */
 export type ReaderAnswer =
   | "ready"
   | "closed"

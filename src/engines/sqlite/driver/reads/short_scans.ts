@@ -16,9 +16,7 @@ import { scanCheck } from "../../sql/time_check.ts";
 interface ShortScansOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly read: (statement: Statement) => number;
-  /** Returns the bytes of a table's widest row, or Infinity if they are unknown. */
   readonly widestRow: (table: TableInfo) => number;
-  /** Returns the bytes of all rows of a table, or Infinity if they are unknown. */
   readonly totalBytes: (table: TableInfo) => number;
 }
 
@@ -31,7 +29,6 @@ const valuesOfKey = 8;
 /** How long a measured size is used, in milliseconds. A table grows little in this time. */
 const freshForMs = 100;
 
-/** The plan of a statement that can scan a whole table. */
 export type ScanPlan = CountPlan | AggregatePlan;
 
 interface TableSize {
@@ -49,8 +46,8 @@ export class ShortScans {
   }
 
   /**
-   * Returns true if the scan of this plan is short. `isKnown` means that the same statement was
-   * short before, for example because of an index. The limits are then four times as high.
+   * True if the scan of this plan is short. `isKnown`, if the same statement was short before, for
+   * example because of an index, raises the limits to the fourfold.
    */
   includes(plan: ScanPlan, isKnown: boolean): boolean {
     const { table } = plan;

@@ -6,9 +6,8 @@ import { fixedTimeLimit, type TimeLimit } from "../read_limits.ts";
 const maxLockingMs = 100;
 
 /**
- * Returns the time limit of a statement in a SQLite transaction, or null if it has none. If rows
- * are read before a write, the read has a limit, because a client's filter can be slow. A read by
- * application code has the time limit of a normal read.
+ * Returns the time limit of a statement in a SQLite transaction, or null. Reads before a write have
+ * a limit, because a client's filter can be slow. Application code has that of a normal read.
  */
 export function timeInTransaction(statement: Statement): TimeLimit | null {
   // The cast is safe: only the compiler adds a plan to a statement.
