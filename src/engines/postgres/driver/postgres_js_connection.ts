@@ -229,7 +229,7 @@ export class PostgresJsConnection implements PostgresConnection {
 
   #opensAfter(work: Promise<unknown>): void {
     this.opening = this.#within(work);
-    // The next statement reports the failure. Without a next statement, nobody awaits `opening`.
+    // The next statement reports the failure. Without a next statement, no code awaits `opening`.
     this.opening.catch(() => {});
   }
 
