@@ -8,9 +8,8 @@ export interface Backoff {
 }
 
 /**
- * Waits with backoff before another try, after `failedTries` failures. The wait is random, between
- * 0 and a maximum that grows with each failure ("full jitter"). Because the waits are random,
- * processes that have collided rarely collide again.
+ * Waits before another try. The wait is random, up to a maximum that grows with each failure ("full
+ * jitter"), so that processes that have collided rarely collide again.
  */
 export function waitBackoff(
   failedTries: number,

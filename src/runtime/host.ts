@@ -1,9 +1,6 @@
 import process from "node:process";
 
-/**
- * True if the host is Deno. Node and Bun lack the global `Deno`. On these hosts, a function that
- * needs this global throws, or calls functions of Node instead.
- */
+/** True on Deno. On other hosts, functions that need `Deno` throw, or call functions of Node. */
 export const isDeno: boolean = "Deno" in globalThis;
 
 /** Calls `work` before the process exits. The returned function cancels the call. */

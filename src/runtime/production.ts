@@ -5,10 +5,7 @@ import type { Runtime } from "./runtime.ts";
 /** The description of the option `env`. The variable `SERVICE_ENV` accepts the same values. */
 export const envOptionRule = oneOf("development", "production");
 
-/**
- * Returns true in production. The option `env` determines this, or the variable `SERVICE_ENV` if
- * the option is not set. On Deno Deploy, always returns true.
- */
+/** Returns true in production: by `env`, else by `SERVICE_ENV`, and always on Deno Deploy. */
 export function isInProduction(
   env: "development" | "production" | undefined,
   runtime: Pick<Runtime, "environment">,

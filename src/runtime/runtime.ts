@@ -158,10 +158,7 @@ export function deadline(limitMs: number, clock: Clock, tooLate: () => Error): D
   };
 }
 
-/**
- * Waits, and keeps the process alive, unlike a timer of the {@link Clock}. Used when nothing else
- * keeps the process alive, for example between two attempts to open a port.
- */
+/** Waits and keeps the process alive, unlike a timer of the {@link Clock}. */
 export function sleep(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
@@ -186,9 +183,9 @@ const maxTurnMs = 5;
 
 /**
  * Creates a {@link YieldTurn} for one piece of work. While there is work to run, Deno polls its
- * sockets only occasionally. During an export, this delayed other requests by 30 ms. Only a wait
- * for a real timer lets Deno handle other requests. A timer costs a millisecond, so it is used only
- * once per `maxTurnMs`.
+ * sockets only occasionally, which delayed other requests by 30 ms during an export. Only a wait
+ * for a real timer lets Deno handle requests. It costs a millisecond, so it happens only once per
+ * `maxTurnMs`.
  */
 export function createYieldTurn(clock: Clock): YieldTurn {
   let turnBeganAt = clock.elapsedMs();
@@ -199,10 +196,7 @@ export function createYieldTurn(clock: Clock): YieldTurn {
   };
 }
 
-/**
- * Counts turns of the event loop, to find out if work was synchronous. Synchronous work, such as
- * work that uses only SQLite, ends in the turn in which it began.
- */
+/** Counts event loop turns: work is synchronous if it ends in the turn in which it began. */
 export class EventLoopTurnCounter {
   #count = 0;
   #isScheduled = false;

@@ -17,9 +17,9 @@ const tagBytes = 16;
 const maxSealedLength = 16_384;
 
 /**
- * Creates a sealer: AES-256-GCM (NIST SP 800-38D) with keys derived from the secrets by HKDF (RFC
- * 5869). The first secret seals, and all secrets open. The sealer is synchronous, because Web
- * Crypto is ten times slower for small strings.
+ * Creates a sealer: AES-256-GCM (NIST SP 800-38D), keys derived by HKDF (RFC 5869). The first
+ * secret seals, and all open. The code is synchronous: Web Crypto is ten times slower for small
+ * strings.
  */
 export function createSealer(secrets: readonly string[], random: Random): Sealer {
   const keys = secrets.map((secret) => Buffer.from(deriveKey(secret, "seal")));

@@ -1,9 +1,6 @@
 import { createHash } from "node:crypto";
 
-/**
- * Returns the name of an index or constraint: the table, the columns and the type, joined by `_`.
- * If the name is too long for Postgres, a hash of it replaces the last characters before the type.
- */
+/** Joins an index's or constraint's name. A hash shortens a name that is too long for Postgres. */
 export function constraintName(parts: readonly string[], what: string): string {
   const whole = [...parts, what].join("_");
   if (nameBytes(whole) <= maxNameBytes) return whole;

@@ -255,10 +255,7 @@ export function rowsReply(
   }
 }
 
-/**
- * Requires that the JSON response to several rows is not too large. A write calls this function
- * before its transaction ends, so that a rejected write has changed nothing. Throws a 422.
- */
+/** Throws a 422 if the response would be too large. Call it before the transaction ends. */
 export function requireFittingReply(
   rows: readonly Row[],
   resource: Resource,
@@ -273,7 +270,7 @@ export function requireFittingReply(
 
 export function etagHeaders(row: Row, etag: EtagPolicy): Readonly<Record<string, string>> {
   const tag = { etag: tagOf(row, etag) };
-  // A strong ETag means identical bytes, and a proxy that recompresses would change them.
+  // A strong ETag promises identical bytes, so proxies must not recompress the response.
   return etag.algorithm === "weak"
     ? tag
     : { ...tag, "cache-control": `${cacheControl}, no-transform` };

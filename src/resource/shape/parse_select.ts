@@ -18,13 +18,11 @@ export type Selectable = Pick<
   "fields" | "computed" | "relations" | "served" | "strictQuery" | "safeNumbers" | "withheld"
 >;
 
-/** The included relations of a request, which `select` can name without an effect. */
 type Included = readonly { readonly relation: Relation }[];
 
-/** The columns that `select` names, and the values that `select` names within JSON columns. */
 export interface Selection {
   readonly visible: readonly ColumnInfo[];
-  /** The selected values of JSON columns that are not selected as a whole, or null for none. */
+  /** Values within JSON columns that `select` names, unless it names the whole column; or null. */
   readonly parts: ReadonlyMap<ColumnInfo, DocumentParts> | null;
 }
 

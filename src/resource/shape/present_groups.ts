@@ -13,10 +13,7 @@ export interface GroupView {
   readonly safeNumbers: boolean;
 }
 
-/**
- * Masks an aggregate's groups for output, because their keys, minima and maxima are values of rows.
- * Parsing has rejected hidden columns, so the function throws if it finds one.
- */
+/** Masks an aggregate's groups: keys, minima and maxima are row values. Throws if one is hidden. */
 export function presentGroups(
   groups: readonly AggregateGroup[],
   { keys, metrics, readable, safeNumbers }: GroupView,
@@ -38,7 +35,7 @@ export function presentGroups(
       if (metric.name === "count") shown.count = value;
       else {
         const { name, column } = metric;
-        // The average of an integer column is a double.
+        // An average is a double even for an integer column: the column's kind does not convert it.
         valuesByColumn(shown, name)[column.name] = name === "avg" ? value : valueOf(value, column);
       }
     }
@@ -65,7 +62,6 @@ function presentKey(
   return shown;
 }
 
-/** Returns the object that contains a metric's values by column. The first call creates it. */
 function valuesByColumn(
   shown: Record<string, unknown>,
   name: ColumnMetric["name"],

@@ -48,9 +48,8 @@ export async function requireNewRows(
 }
 
 /**
- * Checks updated rows as {@link requireNewRows} checks new rows: a changed membership must not
- * permit its own change. Checks only rows in which a column of the scope changes. A column that was
- * not read counts as changed.
+ * Checks updated rows like {@link requireNewRows}: a changed membership must not permit its own
+ * change. Skips rows without a changed scope column. A column not read counts as changed.
  */
 export async function requireChangedRows(
   updates: readonly LockedRow<Assignments>[],
@@ -199,9 +198,8 @@ function isCountedUp({ primaryKey: [column, another] }: TableInfo): boolean {
 }
 
 /**
- * Inserts rows into a table on which a Postgres rule prevents RETURNING, and reads them by keys
- * that are generated first. A row that the rule has stored elsewhere, or under another key, is not
- * returned.
+ * Inserts rows if a Postgres rule prevents RETURNING: generates the keys first, then reads by key.
+ * A row that the rule stored elsewhere, or under another key, is not returned.
  */
 async function insertAndRead(
   rows: readonly Assignments[],
@@ -221,7 +219,7 @@ async function insertAndRead(
     const columns = [...values.keys()];
     const plan = { kind: "insert" as const, table, columns, rows: [values], returning: [] };
     const { text, values: bound } = reader.compile(plan);
-    // Without a plan, a driver that records writes does not add RETURNING, which would fail here.
+    // Has no `plan`: otherwise, a driver that records writes adds RETURNING, which fails here.
     await connection.query({ text, values: bound });
     const keys = [table.primaryKey.map((column) => values.get(column))];
     const found = await readByKeys(

@@ -36,9 +36,8 @@ interface KeyedRows {
 }
 
 /**
- * Reads the rows with these keys that match the condition. Throws a 422, before any row is written,
- * if the rows are larger than the limit for a response. Withheld columns do not count, because the
- * error would reveal their length.
+ * Reads the rows with these keys that match the condition. Throws a 422 before any write if they
+ * exceed the response limit. Withheld columns do not count: the error would reveal their length.
  */
 export async function readByKeys(
   { keys, by: given, where, columns, lock }: KeyedRows,
@@ -85,9 +84,8 @@ async function fetchNamed(
 }
 
 /**
- * Reads rows again that triggers of a view have written, because RETURNING can show other values
- * than the view. If the view does not contain a row, keeps the returned row. Throws a 422 if a
- * trigger has not returned the key.
+ * Reads rows again that triggers of a view wrote, because RETURNING can differ from the view. Keeps
+ * a returned row that the view does not contain. Throws a 422 if a trigger returned no key.
  */
 export async function readAgain(
   rows: readonly Row[],
@@ -117,7 +115,6 @@ export function deletionLock({ identityOf, softDelete }: Resource): { readonly l
   return identityOf !== null && softDelete === null ? {} : { lock: true };
 }
 
-/** The rows that a PATCH or DELETE batch reads before it writes them, and the columns to read. */
 export interface MatchingRows extends Pick<KeyedRows, "where" | "columns"> {
   readonly limit: number;
 }
@@ -139,7 +136,6 @@ export function keysPerStatement({ table, driver }: Resource, by: KeyColumns = t
   return Math.max(1, Math.floor(driver.dialect.maxValues / 2 / by.primaryKey.length));
 }
 
-/** Returns the plan to read rows by a condition, in the order of their keys. */
 export function readPlan(
   table: TableInfo,
   columns: readonly ColumnInfo[],
@@ -160,9 +156,8 @@ export type RunInSlices = <Item>(
 ) => Promise<void>;
 
 /**
- * Returns how to divide one batch into statements. An in-process database blocks every other
- * request during a statement. For such a database, the first slice is one row. The durations so far
- * determine the size of each later slice, which should take 5 ms.
+ * Returns how to divide one batch into statements. An in-process database blocks all requests
+ * during a statement. Its first slice is one row, and later slices are sized to take 5 ms.
  */
 export function slicesOf(resource: Resource): RunInSlices {
   const { driver, runtime: { clock } } = resource;

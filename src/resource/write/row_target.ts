@@ -136,9 +136,8 @@ export async function fetchRow(
 }
 
 /**
- * Returns the error of a write that found no row. Either the row has changed since `current` was
- * read, or the row is outside the scope, or a trigger or rule of the table has prevented the write.
- * Throws a 412 if `current` is null and the precondition does not hold.
+ * Returns the error of a write that found no row: the row changed since `current`, is out of scope,
+ * or a trigger kept it. Throws a 412 if `current` is null and the precondition fails.
  */
 export async function targetNotWritten(
   target: RowTarget,
@@ -162,10 +161,7 @@ export async function targetNotWritten(
  * policy has prevented the write, or another request changed the row after the statement.
  */
 export class RowKept extends Problem {
-  /**
-   * Creates the problem. The service then tries the write once more in a transaction. `hasPolicies`
-   * is true if a policy can have prevented the write.
-   */
+  /** `hasPolicies`: a policy can have prevented the write. The service retries in a transaction. */
   constructor(access: Access, hasPolicies: boolean) {
     const slug = hasPolicies ? "forbidden" : "conflict";
     const [used, detail] = access === "delete"
@@ -182,9 +178,8 @@ export function severalRows(access: Access): Problem {
 
 /**
  * Requires that written rows are within the scope of the write, so that a user cannot create or
- * move a row outside of the scope. As in reads, the database evaluates the scope, by one query for
- * all rows. Throws a 403, so that the transaction is rolled back. `bodyPaths` contains the paths of
- * the rows in a body with several rows.
+ * move a row outside the scope. As in reads, the database evaluates the scope, by one query. Throws
+ * a 403, which rolls back. `bodyPaths`: the paths of the rows in a body of several rows.
  */
 export async function requireWithinScope(
   { grant, resource }: WriteCall,
@@ -202,9 +197,8 @@ export async function requireWithinScope(
 }
 
 /**
- * Returns true if a write of one row can be a statement without a transaction. If several rows can
- * have the same key, the write may need a rollback. On Postgres, it may also need a rollback if a
- * trigger can change other data although the statement writes no row.
+ * Returns true if a write of one row needs no transaction. A rollback may be necessary if rows can
+ * share a key or, on Postgres, if a trigger changes other data although no row is written.
  */
 export function mayWriteAlone(resource: Resource): boolean {
   const { driver, table } = resource;
@@ -212,9 +206,8 @@ export function mayWriteAlone(resource: Resource): boolean {
 }
 
 /**
- * Returns true if the statement that writes a row can also check the scope of the write. This
- * requires a scope without relations, because subqueries of a statement do not see the rows that
- * the statement writes. It also requires that no trigger changes the row later.
+ * Returns true if the statement that writes a row can also check the scope. Subqueries for
+ * relations would not see the written row, and a trigger could change the row after the check.
  */
 export function canRequireScope({ grant, resource }: WriteCall): boolean {
   const { driver } = resource;

@@ -28,7 +28,6 @@ export async function beforeCreate(
   return parseHookValues(changed ?? data, write.resource);
 }
 
-/** The key and the stored row that a before-hook receives. */
 export interface HookedRow {
   readonly key: Key;
   readonly current: ReadCurrent;
@@ -63,7 +62,6 @@ export async function beforeUpdate(
   return withoutKey(hooked, key, resource);
 }
 
-/** Runs the before-hook of a batch item, and returns the item with the resulting values. */
 export async function beforeUpdateItem(
   item: KeyedItem & { readonly current: Row },
   write: WriteCall,

@@ -35,10 +35,7 @@ export interface PathUpdate {
   readonly readsFirst: boolean;
 }
 
-/**
- * Updates the requested row and returns it. Throws a 404 if the user cannot see the row, a 412 if
- * the row has changed, and a 403 if it is outside the scope before or after the update.
- */
+/** Updates and returns the row. Throws 404 if hidden, 412 if changed, 403 if outside the scope. */
 export async function updateRow(
   { target, set, readsFirst }: PathUpdate,
   write: WriteCall,

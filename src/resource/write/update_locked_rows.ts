@@ -38,10 +38,7 @@ export function columnsToUpdate({ table, etag, stored }: Resource): readonly Col
   );
 }
 
-/**
- * Updates locked rows, checks them against the scope and runs the after-hooks. Rows with the same
- * new values share a statement. Returns the number of updated rows.
- */
+/** Updates locked rows (one statement for equal values), checks the scope, runs the after-hooks. */
 export async function updateLockedRows(
   updates: readonly LockedRowUpdate[],
   write: WriteCall,
@@ -73,9 +70,8 @@ export async function updateLockedRows(
 }
 
 /**
- * Updates the locked row of each item by a separate statement. Then checks the rows against the
- * scope and runs the after-hooks. Returns the rows in the order of the items. With `isCounted`, the
- * versions of the rows are incremented.
+ * Updates each item's locked row by a separate statement, checks the scope and runs the
+ * after-hooks. Returns the rows in the order of the items. `isCounted` increments the versions.
  */
 export async function updateItems(
   items: readonly ItemUpdate[],
@@ -112,7 +108,6 @@ export async function updateItems(
   return changed;
 }
 
-/** A group of rows that one UPDATE sets to the same new values. */
 export interface SharedUpdate {
   readonly set: Assignments;
   readonly keys: readonly Key[];

@@ -23,18 +23,15 @@ export interface MatchingWrite<Values> {
   write(rows: readonly LockedRow<Values>[], connection: WriteConnection): Promise<number>;
 }
 
-/** A matching row, locked for the write, with the columns that were read and the new values. */
 export interface LockedRow<Values> {
   readonly current: Row;
   readonly values: Values;
 }
 
 /**
- * Writes all rows that a filter matches. First finds the keys of the rows and runs the
- * before-hooks. Then locks the rows that still match and writes them, in one transaction. The rows
- * are found before the transaction, because a filter that scans the table would block all other
- * writes on SQLite. The rows are counted against the rate limits before the transaction, because
- * this can take seconds.
+ * Writes all rows that a filter matches: finds the keys and runs the before-hooks, then locks and
+ * writes the rows that still match, in one transaction. Finds the rows, and counts them for rate
+ * limits, before the transaction: this can take seconds, and would block other writes on SQLite.
  */
 export async function writeMatchingRows<Values>(
   batch: MatchingWrite<Values>,

@@ -13,9 +13,8 @@ export interface ClaimedFile {
 
 /**
  * Claims the file at `path` for one SQLite library, e.g. that of Deno KV. POSIX locks belong to the
- * process. Therefore two libraries in one process do not notice each other's locks on a file, and
- * would overwrite each other's committed writes. If another library has claimed the file, by this
- * path or another, throws an Error that names the other library.
+ * process: two libraries in one process do not notice each other's locks, and overwrite each
+ * other's commits. If another library has claimed the file, throws an Error that names the library.
  */
 export function claimFile(path: string, library: string): ClaimedFile {
   const absolute = realPath(resolve(path));

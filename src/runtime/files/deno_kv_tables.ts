@@ -8,7 +8,6 @@ const parts: ReadonlyMap<string, string> = new Map([
   ["queue_running", "keys_if_undelivered"],
 ]);
 
-/** A table or an index of a SQLite file, with its SQL statement. */
 export interface SchemaObject {
   readonly name: string;
   readonly sql: string;

@@ -3,10 +3,7 @@ export interface FairQueueOptions {
   readonly maxWaiting: number;
 }
 
-/**
- * A bounded queue in which the identities (users or addresses) take turns. An item waits for
- * earlier items of its own identity, but the number of these items does not delay other identities.
- */
+/** A bounded queue. Identities (users or addresses) take turns, however many items each has. */
 export class FairQueue<Item> {
   readonly #maxWaiting: number;
   /** The waiting items by identity. The identity that was served least recently comes first. */
@@ -33,7 +30,6 @@ export class FairQueue<Item> {
     return true;
   }
 
-  /** Removes a waiting item. Has no effect if the item is not waiting. */
   remove(identity: string, item: Item): void {
     const ofIdentity = this.#waiting.get(identity);
     if (ofIdentity?.delete(item) !== true) return;
@@ -42,8 +38,7 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Takes the next item, or returns undefined if there is none. After that, the item's identity
-   * comes last. Skips an identity if `mayGo` returns false for its first item.
+   * Takes the next item and puts its identity last. Skips identities whose first item may not go.
    */
   take(mayGo: (item: Item) => boolean = () => true): Item | undefined {
     for (const [identity, ofIdentity] of this.#waiting) {

@@ -3,8 +3,7 @@ import type { ColumnKind } from "../kind.ts";
 import { kindProperties } from "../kinds/kind_properties.ts";
 
 /**
- * The members of a Drizzle table that the service reads. They are the same in both release lines of
- * Drizzle. The service does not import Drizzle.
+ * The members of Drizzle tables that the service reads. Both release lines of Drizzle have them.
  */
 export interface DrizzleTable {
   /** The name of the table in the database, or its alias in a query. */
@@ -66,15 +65,11 @@ export const casingKey: unique symbol = Symbol.for("@svc/resource-api:casing");
 export const nameKey: unique symbol = Symbol.for("drizzle:Name");
 export const schemaKey: unique symbol = Symbol.for("drizzle:Schema");
 export const columnsKey: unique symbol = Symbol.for("drizzle:Columns");
-/** The property with the columns that Drizzle passes to the function in the third argument. */
 export const extraColumnsKey: unique symbol = Symbol.for("drizzle:ExtraConfigColumns");
-/** The property with the third argument of a table's declaration. */
 export const extraConfigKey: unique symbol = Symbol.for("drizzle:ExtraConfigBuilder");
 export const aliasKey: unique symbol = Symbol.for("drizzle:IsAlias");
 const tableKey: unique symbol = Symbol.for("drizzle:IsDrizzleTable");
-/** The property with the foreign keys that columns of a SQLite table declare. */
 export const sqliteForeignKeysKey: unique symbol = Symbol.for("drizzle:SQLiteInlineForeignKeys");
-/** The property with the foreign keys that columns of a Postgres table declare. */
 export const postgresForeignKeysKey: unique symbol = Symbol.for("drizzle:PgInlineForeignKeys");
 const entityKindKey: unique symbol = Symbol.for("drizzle:entityKind");
 
@@ -103,10 +98,7 @@ export function isDrizzleColumn(value: object): value is DrizzleColumn {
     typeof value.table === "object" && value.table !== null && isDrizzleTable(value.table);
 }
 
-/**
- * Returns Drizzle's name of the class of a value, such as `SQLitePrimaryKeyBuilder`, or null for
- * other values. Unlike the class, the name is the same in all copies of Drizzle.
- */
+/** Returns Drizzle's name of a value's class, or null. All copies of Drizzle share the name. */
 export function entityKindOf(value: unknown): string | null {
   if (typeof value !== "object" || value === null) return null;
   const { constructor } = value;
@@ -149,10 +141,9 @@ interface ConvertedKind {
 
 /**
  * Returns the kind of a column whose SQL type has the kind `kind`. If a string or number column has
- * a custom type with conversions (`toDriver`, `fromDriver`), this function converts a sample. If
- * the sample changes, for example because the values are encrypted, only Drizzle can convert the
- * values. Only Drizzle can convert bytes of such a type, too. For other columns, such as booleans,
- * the conversions are ignored.
+ * a custom type (`toDriver`, `fromDriver`), converts a sample. If the sample changes, e.g. by
+ * encryption, only Drizzle can convert the values, which is also true of bytes with a custom type.
+ * For other columns, such as booleans, the conversions are ignored.
  */
 export function convertedKind(
   column: DrizzleColumn,

@@ -87,9 +87,8 @@ export function mayChange(column: ColumnInfo, resource: Resource): boolean {
 }
 
 /**
- * Returns the columns of a foreign key that become NULL when its row is disconnected: those that
- * are nullable and can be changed. A column that other relations also use, such as a tenant, is
- * returned only if the foreign key has no other such column.
+ * Returns the foreign key columns that become NULL when a row is disconnected: nullable columns
+ * that can change. Omits columns that other relations use (such as a tenant) if a column remains.
  */
 export function columnsToClear(
   columns: readonly ColumnInfo[],

@@ -33,7 +33,6 @@ interface RowToUpdate {
   readonly values: Assignments;
 }
 
-/** Returns the row to update. The plan must contain a step of kind `update`. */
 export function rowToUpdate({ updated }: NestedPlan): RowToUpdate {
   if (updated === null) throw new Error("Only a plan that names a row updates one");
   return updated;

@@ -24,17 +24,13 @@ export interface ForeignKeySource {
   readonly isFixed?: boolean;
 }
 
-/** The rows nested under the name of a relation, in the order of the body. */
 export interface EmbeddedRows {
   readonly relation: Relation;
   readonly target: Resource;
   readonly rows: readonly NestedRow[];
 }
 
-/**
- * A step that writes nested rows. It creates the rows of one table, looks up rows by key, links
- * rows by a link table, updates the requested row, or changes related rows.
- */
+/** A step of a nested write. */
 export type RowsStep =
   | {
     readonly kind: "create" | "find" | "update";
@@ -54,7 +50,7 @@ export interface RelateStep {
   readonly changes: readonly RelationChange[];
 }
 
-/** The changes of one relation of one row in a body. New rows are created in another step. */
+/** The changes of one relation of the row `around`. Another step creates new rows. */
 export interface RelationChange {
   readonly around: NestedRow;
   readonly connect: readonly NestedRow[];
@@ -89,10 +85,7 @@ export function ownCount(body: NestedRows): number {
   }, 0);
 }
 
-/**
- * Returns the writes whose resource or access differs from that of the top-level rows, so that they
- * need another grant. Each write contains its number of rows, and the path of the first row.
- */
+/** Returns the writes that need another grant: to another resource, or with another access. */
 export function relatedWrites({ resource, access, steps }: NestedRows): readonly RelatedWrite[] {
   if (steps.length === 1) return noRelatedWrites;
   return steps.flatMap((step) => writesOf(step))

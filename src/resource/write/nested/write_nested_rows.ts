@@ -49,7 +49,7 @@ export async function createNestedRows(
         },
       );
       const included = embeddedIn(plan.body.rows, writing.written);
-      // Connected rows can be large, and many new rows can connect to the same row.
+      // Connected rows can be large, and many new rows can connect to one row: checks the size.
       requireFittingReply(rows, call.resource, included);
       return { rows, included, recorded };
     });

@@ -11,9 +11,8 @@ import type { FieldError } from "../values/parse_fields.ts";
 import type { BodyPath } from "../../model/operation.ts";
 
 /**
- * Returns the problem for an operation's error. Must be called after the transaction. If a
- * constraint of the resource's table caused the error, the problem names the path in the body, and
- * the fields if all of them are readable.
+ * Returns the problem for an error, after the transaction. For a constraint of the resource's
+ * table, the problem names the path in the body, and the fields if all fields are readable.
  */
 export async function refusedWrite(
   error: unknown,

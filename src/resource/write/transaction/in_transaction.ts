@@ -13,17 +13,13 @@ import { canRequireScope, mayWriteAlone, RowKept } from "../row_target.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
 import { databaseDefault } from "../../../plan/plan.ts";
 
-/**
- * How rows are inserted: as many as possible in one statement; one row in each statement, to learn
- * which row is rejected; or without RETURNING, followed by a read of the rows.
- */
+/** `one-by-one` shows which row is rejected. `read-back` reads the rows instead of RETURNING. */
 type InsertMode = "together" | "one-by-one" | "read-back";
 
 type WrittenRows = ReadonlyMap<Indexer, Written>;
 
 /** Thrown if generated keys do not increase, so that the order of the returned rows is unknown. */
 export class UnorderedKeysError extends Error {
-  /** Creates the error. The next attempt inserts the rows one by one. */
   constructor() {
     super("The keys of new rows do not count up");
     this.name = "UnorderedKeysError";
@@ -39,7 +35,6 @@ export class WriteConnection implements Joinable<WrittenRows> {
 
   readonly inserts: InsertMode;
 
-  /** Creates the connection of a write. `connection` usually belongs to a transaction. */
   constructor(connection: Connection, inserts: InsertMode) {
     this.#connection = connection;
     this.inserts = inserts;
@@ -55,7 +50,7 @@ export class WriteConnection implements Joinable<WrittenRows> {
     { indexers, table }: Resource,
     rows: readonly Row[] | null = null,
   ): void {
-    // A trigger can change the rows later, unless the service has created the table.
+    // `rows` are final only in tables of the service. Elsewhere, a trigger can change the row.
     const known = table.own ? rows : null;
     for (const indexer of indexers) this.#note(indexer, { keys, rows: known });
   }
@@ -78,12 +73,10 @@ export class WriteConnection implements Joinable<WrittenRows> {
     return this.#calls ??= new JoinedCalls(driver, this);
   }
 
-  /** True if calls by server-side code have joined this transaction. */
   get hasCalls(): boolean {
     return this.#calls !== null;
   }
 
-  /** True if rows were written that the indexers have not received yet. */
   get hasUnindexed(): boolean {
     return this.#written !== null;
   }
@@ -128,9 +121,8 @@ interface TransactionOptions<Outcome> extends Pick<OperationCall<Outcome>, "reco
 }
 
 /**
- * Runs the work of an operation in a transaction, with up to three attempts. The transaction also
- * stores the response of a request with an idempotency key. Indexers index the written rows before
- * or after the commit.
+ * Runs an operation's work in a transaction, in up to three attempts. The transaction also stores
+ * the response for an idempotency key. Written rows are indexed before or after the commit.
  */
 export async function inTransaction<Outcome>(
   { resource: { driver, runtime }, record }: TransactionOptions<Outcome>,
@@ -203,9 +195,8 @@ export function isAutocommit(
 }
 
 /**
- * Advances the sequence of a key past the largest key, and returns true if the write can be
- * retried. Postgres does not advance the sequence for rows with explicit keys, so keys that are
- * generated after an import may already exist.
+ * Advances a key's sequence past the largest key, and returns true if the write can be retried.
+ * Postgres does not advance the sequence for explicit keys, so later generated keys may exist.
  */
 export async function followGivenKeys(
   error: unknown,

@@ -11,10 +11,7 @@ export interface Joinable<Notes> extends Connection {
   takeOver(notes: Notes): void;
 }
 
-/**
- * Calls by server-side code within an open transaction. The calls run one after the other. Each has
- * its own savepoint, so that a failed call leaves no changes.
- */
+/** Calls by server-side code in an open transaction, one after the other, each in a savepoint. */
 export class JoinedCalls<Notes> implements OpenTransaction {
   readonly base: Driver;
   readonly #driver: Driver;

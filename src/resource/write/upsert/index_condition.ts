@@ -41,10 +41,7 @@ const exactCollation = /^COLLATE\s+"?(?:C|POSIX|BINARY)"?$/i;
 const textCast = /^::\s*(?:text|varchar|character varying)\b/i;
 const columnBefore = /("(?:[^"]|"")*"|[A-Za-z_]\w*)[)\s]*$/;
 
-/**
- * Returns the tokens without casts, collations, and parentheses around single operands. If a
- * collation or the cast of a column can make different values equal, returns null.
- */
+/** Omits casts and collations. Null if a collation or column cast can equate different values. */
 function tokensOf(sql: string, columns: readonly ColumnInfo[]): readonly string[] | null {
   let isExact = true;
   const untyped = sql.replace(typesPattern, (text, offset: number) => {

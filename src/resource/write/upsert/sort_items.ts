@@ -38,9 +38,8 @@ interface NamedKey extends UniqueKey {
 }
 
 /**
- * Returns the keys by which an upsert can find rows: the primary key, unique columns, sets of
- * columns that are unique together, and partial unique indexes. Excludes a key if clients can
- * neither read nor write its columns, because upserts would let them guess its values.
+ * Returns the keys by which an upsert can find rows: primary key, unique columns or sets, partial
+ * unique indexes. Omits keys that clients can neither read nor write: upserts would reveal values.
  */
 export function uniqueKeysOf(resource: Resource): readonly NamedKey[] {
   const { table, fields } = resource;
@@ -98,9 +97,8 @@ export function mayUpsert(resource: Resource): boolean {
 export const uniqueKeyParameter: ReadonlySet<string> = new Set(["on"]);
 
 /**
- * Returns the unique key whose columns the query parameter `on` names, in any order. The condition
- * of a partial index follows in parentheses, as a filter. Without `on`, returns the primary key.
- * If `on` names no unique key, throws a 400 that lists the unique keys.
+ * Returns the unique key whose columns `on` names in any order, with a partial index's condition in
+ * parentheses. Without `on`, returns the primary key. Otherwise throws a 400 that lists the keys.
  */
 export function parseUniqueKey(text: string | undefined, resource: Resource): UniqueKey {
   const { table } = resource;
@@ -163,7 +161,6 @@ export interface UpsertItem extends KeyedItem {
   readonly name: Key;
 }
 
-/** The items whose rows exist and the items to create, each in the order of the batch. */
 export interface SortedItems {
   readonly existing: readonly (UpsertItem & ItemUpdate)[];
   readonly fresh: readonly UpsertItem[];

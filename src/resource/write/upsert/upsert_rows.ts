@@ -24,7 +24,6 @@ import {
 } from "./sort_items.ts";
 import { retryIfRowsChanged, RowsChanged, withoutKey } from "../row_target.ts";
 
-/** The plan of an upsert, which changes existing rows and creates missing rows. */
 export interface UpsertPlan extends Pick<ItemsToSort, "by" | "update" | "isCounted"> {
   readonly items: readonly KeyedItem[];
   readonly create: Grant;
@@ -34,10 +33,7 @@ export interface UpsertedRows extends WrittenRows {
   readonly created: ReadonlySet<number>;
 }
 
-/**
- * Changes the existing rows of a plan and creates the missing rows. Runs their hooks. Makes up to
- * three attempts if other requests create or delete these rows.
- */
+/** Changes existing rows, creates missing rows and runs their hooks, in up to three attempts. */
 export async function upsertRows(
   plan: UpsertPlan,
   call: OperationCall<UpsertedRows>,
@@ -130,10 +126,7 @@ async function writeSorted(
   });
 }
 
-/**
- * Requires that new rows match the condition of the partial index. A default can violate the
- * condition. No upsert would find such a row again, so each repetition would create another row.
- */
+/** New rows must match the partial index, or each repetition of an upsert creates another row. */
 async function requireCondition(
   created: readonly Row[],
   { rows: condition }: UniqueKey,

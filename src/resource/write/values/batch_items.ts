@@ -56,10 +56,7 @@ interface KeyedItemsOptions {
   readonly parse: ParseFields;
 }
 
-/**
- * Parses the items of a batch. Each item contains the key of its row. The members `_ifMatch` and
- * `_optimisticId` are not fields of the row. Throws a 422 if two items identify the same row.
- */
+/** Parses a batch's items, each with its row's key. Throws a 422 if two items name the same row. */
 export function parseKeyedItems(
   body: unknown,
   resource: Resource,
@@ -154,7 +151,6 @@ export function atPath<Result>(bodyPath: BodyPath, work: () => Result): Result {
   }
 }
 
-/** Like {@link atPath}, for `work` that can be async. */
 export async function atPathAsync<Result>(
   bodyPath: BodyPath,
   work: () => Result | Promise<Result>,

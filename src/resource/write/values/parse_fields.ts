@@ -59,32 +59,22 @@ export type ParseFields = (
 ) => Map<ColumnInfo, unknown>;
 
 /**
- * Parses the fields of a body that creates a row, and returns the values of its writable columns.
- * Columns that the client cannot write are ignored. Unknown fields are ignored, or an error if
- * `strictInput` is set. Nested rows are an error in batches that do not support them, because
- * ignored rows would look like success. At most one hundred errors are listed.
+ * Parses the fields of a body that creates a row, and returns the writable values. Ignores columns
+ * that the client cannot write and, without `strictInput`, unknown fields. Unsupported nested rows
+ * are an error: ignored rows would look like success. Lists at most 100 errors.
  */
 export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { isNew: true });
 
-/**
- * Parses the fields of a body that creates or changes a row as {@link parseColumns} does. A value
- * that can be another spelling of the stored value becomes an `EchoedValue`.
- */
+/** Like {@link parseColumns}, but another spelling of the stored value becomes an `EchoedValue`. */
 export const parseRow: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { mayBeStored: true });
 
-/**
- * Parses the fields of a body that changes a row, as {@link parseColumns} does. Immutable fields
- * are ignored, or rejected with `strictInput`.
- */
+/** Like {@link parseColumns}. Ignores immutable fields, or rejects them with `strictInput`. */
 export const parseChanges: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { immutable: resource.fields.immutable });
 
-/**
- * Parses the fields of a body that changes one row as {@link parseChanges} does. A value that can
- * be another spelling of the stored value becomes an `EchoedValue`.
- */
+/** Like {@link parseChanges}, but another spelling of the stored value becomes an `EchoedValue`. */
 export const parseRowChanges: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { immutable: resource.fields.immutable, mayBeStored: true });
 
@@ -316,7 +306,6 @@ function fault(path: string, message: string): FieldError {
   return { path: path.slice(0, 100), message };
 }
 
-/** Throws a 422 that lists the errors, if there are any. */
 export function throwFieldErrors(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw new InvalidFields(errors);
 }

@@ -24,9 +24,8 @@ import {
 import { maxEmbeddedPerItem } from "../../../define/default_max_fields.ts";
 
 /**
- * Parses rows to create, with their nested rows if `nestedWrites` allows them. All rows of one
- * relation become one step, even if they are nested in different rows. Throws a 422 that names the
- * path, and a 400 for too many rows.
+ * Parses rows to create and, with `nestedWrites`, nested rows. All rows of one relation become one
+ * step, whichever row contains them. Throws a 422 with the path, or a 400 for too many rows.
  */
 export function parseNestedRows(sources: readonly RowSource[], resource: Resource): NestedRows {
   const state = newState(resource);
@@ -188,7 +187,6 @@ function targetOf(
   return isLinkable ? resource.served.get(target) ?? null : null;
 }
 
-/** Parses a row's changes of a relation. First counts the rows, and rejects too many rows. */
 function requestOf(
   { nested, bodyPath, isNew }: DraftRow,
   relation: Relation,

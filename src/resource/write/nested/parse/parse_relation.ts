@@ -25,7 +25,6 @@ export interface IdOrNewRow extends BodyPart {
   readonly kind: "connect" | "create";
 }
 
-/** The relation of a {@link RelationRequest}, and its place in the body. */
 export interface RelationContext {
   readonly relation: Relation;
   readonly target: Resource;

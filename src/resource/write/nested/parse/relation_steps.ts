@@ -129,7 +129,6 @@ export function addLinks(asked: RelationRequests, steps: RowsStep[]): void {
   );
 }
 
-/** Adds the steps that look up the existing rows of a relation, and create its new rows. */
 function addWanted(asked: RelationRequests, steps: RowsStep[]): ReadonlyMap<BodyPath, NestedRow> {
   const { target } = asked;
   const found = asked.requests.flatMap(({ request }) => existingRows(request, target).connect);

@@ -177,9 +177,8 @@ function endId(link: Row, relation: Relation): string {
 }
 
 /**
- * Returns the links of the enclosing row that a change can affect. With `set`, these are all links,
- * and otherwise the links to the rows that the change names. The user must be able to see both the
- * link and the row. Throws a 400 for too many links.
+ * Returns the links of the enclosing row that a change can affect: with `set` all links, else those
+ * to the named rows. Omits hidden links and links to hidden rows. Throws a 400 for too many.
  */
 async function readLinks(
   { relation, relation: { steps: [near] }, target, written: link }: RelateStep,

@@ -215,7 +215,6 @@ export interface RelationLockContext {
   readonly plan: NestedPlan;
   readonly call: ResourceCall;
   readonly connection: Connection;
-  /** Returns the known values of a row of the body. */
   rowOf(row: NestedRow): Row;
 }
 
