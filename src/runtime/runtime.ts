@@ -182,10 +182,9 @@ export type YieldTurn = () => Promise<void>;
 const maxTurnMs = 5;
 
 /**
- * Creates a {@link YieldTurn} for one piece of work. While there is work to run, Deno polls its
- * sockets only occasionally, which delayed other requests by 30 ms during an export. Only a wait
- * for a real timer lets Deno handle requests. It costs a millisecond, so it happens only once per
- * `maxTurnMs`.
+ * Creates a {@link YieldTurn} for one piece of work. While there is work, Deno polls its sockets
+ * only occasionally: during an export, other requests waited for 30 ms. Only a real timer lets Deno
+ * handle requests. A timer costs a millisecond, so it is used once per `maxTurnMs`.
  */
 export function createYieldTurn(clock: Clock): YieldTurn {
   let turnBeganAt = clock.elapsedMs();

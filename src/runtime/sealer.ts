@@ -18,8 +18,7 @@ const maxSealedLength = 16_384;
 
 /**
  * Creates a sealer: AES-256-GCM (NIST SP 800-38D), keys derived by HKDF (RFC 5869). The first
- * secret seals, and all open. The code is synchronous: Web Crypto is ten times slower for small
- * strings.
+ * secret seals, all open. Synchronous: Web Crypto is ten times slower for small strings.
  */
 export function createSealer(secrets: readonly string[], random: Random): Sealer {
   const keys = secrets.map((secret) => Buffer.from(deriveKey(secret, "seal")));

@@ -3,16 +3,12 @@ import { exactNumber } from "./exact_number.ts";
 import { kindProperties } from "./kinds/kind_properties.ts";
 import type { ColumnInfo } from "./table_info.ts";
 
-/**
- * Maximum nesting depth of arrays and objects, more than any real use needs. `JSON.stringify` and
- * `readExactly` are recursive: some thousand levels overflow the stack.
- */
+/** Maximum nesting depth. Some thousand levels would overflow the stack of recursive functions. */
 const maxLevels = 512;
 
 /**
- * Parses JSON without losing digits. Integers beyond 2^53 become bigints, and other numbers that no
- * double can represent become `ExactNumber`. Returns `undefined` for invalid JSON and for JSON
- * nested deeper than 512 levels.
+ * Parses JSON without losing digits: integers beyond 2^53 become bigints, other numbers without an
+ * exact double `ExactNumber`. Returns undefined for invalid JSON and for more than 512 levels.
  */
 export function parseJson(text: string): unknown {
   return exceededJsonLimit(text, { levels: maxLevels, names: Infinity, digits: Infinity }) === null
@@ -33,9 +29,9 @@ export function parseCheckedJson(text: string): unknown {
 }
 
 /**
- * Matches JSON that `JSON.parse` may read wrongly: long numbers, large exponents, and member names
- * that are one escaped character. Deno 2.9 reads such a name as a backslash: `{"a":{},"\n":1}` gets
- * the name `\`. Also matches some harmless JSON, such as a UUID that seems to contain an exponent.
+ * Matches JSON that `JSON.parse` may misread: long numbers, large exponents, and names of one
+ * escaped character (Deno 2.9 reads `{"a":{},"\n":1}` with the name `\`). Matches harmless JSON,
+ * too.
  */
 const misread =
   /\d(?:[\d.]{15}|[eE][+-]?\d{3}(?<=(?:^|[[:,\s])-?\d[\d.]*[eE][+-]?\d{3}))|"\\[^u]"\s*:/;
@@ -101,10 +97,7 @@ export function writeJson(value: unknown): string {
   }
 }
 
-/**
- * Returns each member of a JSON object as its original JSON text, in which numbers have all their
- * digits. `text` must be valid JSON from a database.
- */
+/** Returns each member of a JSON object as original text, with all digits. `text` must be valid. */
 export function rawJsonMembers(text: string): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
   let at = afterSpace(text, text.indexOf("{") + 1);

@@ -1,7 +1,4 @@
-/**
- * A number in JSON that no double represents exactly, such as `0.1234567890123456789` or `1e400`.
- * `JSON.rawJSON` creates such objects, and `JSON.stringify` writes their digits unchanged.
- */
+/** A JSON number without an exact double, such as `1e400`, as `JSON.rawJSON` creates it. */
 export interface ExactNumber {
   readonly rawJSON: string;
 }

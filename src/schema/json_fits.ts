@@ -5,8 +5,7 @@ import { isExactNumber } from "./exact_number.ts";
 export const maxBytesOfCharacter = 6;
 
 /**
- * Returns true if the JSON of a value has at most `maxBytes` bytes. An object that occurs several
- * times counts each time. JSON is created only for a part that is nested deeper than 100 levels.
+ * Returns true if a value's JSON has at most `maxBytes` bytes. Repeated objects count each time.
  */
 export function jsonFits(value: unknown, maxBytes: number): boolean {
   return leftAfter(value, maxBytes / maxBytesOfCharacter, lengthOf, maxLevels) >= 0 ||

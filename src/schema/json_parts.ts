@@ -1,9 +1,6 @@
 import { writeJson } from "./exact_json.ts";
 
-/**
- * Yields the JSON of a value in parts, which together are the result of {@link writeJson}. A value
- * without nested objects is one part: a part for each member would be several times slower.
- */
+/** Yields the JSON of a value in parts. A value without nested objects is one part, for speed. */
 export function jsonParts(value: unknown): Iterable<string> {
   return holdsObjects(value, maxLevels) ? partsOf(value, maxLevels) : [writeJson(value)];
 }

@@ -69,10 +69,7 @@ export interface Kind {
    * Does not check an enum or length limits: a value that violates them simply matches no row.
    */
   fromText(text: string, rules: ValueRules): unknown;
-  /**
-   * Compares two values as the databases do. Null for json and bytes, which have no order. Never
-   * throws, even for an invalid stored value.
-   */
+  /** Compares values as the databases do, and never throws. Null for json and bytes (no order). */
   readonly compare: ((left: unknown, right: unknown) => number) | null;
   /** True if filters can use `>`. False for booleans, although lists can be sorted by them. */
   readonly ordered: boolean;

@@ -35,7 +35,6 @@ export const kinds: Readonly<Record<ColumnKind, Kind>> = {
   bytes: bytesKind,
 };
 
-/** Adds the check of `min` and `max` to a kind, for values in bodies. */
 function withLimits(kind: Kind): Kind {
   return {
     ...kind,

@@ -136,8 +136,8 @@ export async function fetchRow(
 }
 
 /**
- * Returns the error of a write that found no row: the row changed since `current`, is out of scope,
- * or a trigger kept it. Throws a 412 if `current` is null and the precondition fails.
+ * Returns the error of a write that found no row: the row has changed, is outside the scope, or a
+ * trigger kept it. Throws a 412 if `current` is null and the precondition fails.
  */
 export async function targetNotWritten(
   target: RowTarget,

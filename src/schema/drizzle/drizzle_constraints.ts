@@ -113,7 +113,6 @@ function namesOf(columns: readonly unknown[], table: DrizzleTable): readonly str
   return columns.filter(isNamed).map((column) => dbNameOf(column, table));
 }
 
-/** Returns true for a column of an index, and false for an expression. */
 function isNamed(column: unknown): column is Pick<DrizzleColumn, "name" | "keyAsName"> {
   return typeof column === "object" && column !== null && "name" in column &&
     typeof column.name === "string";

@@ -123,7 +123,6 @@ export type DrizzleType = Pick<
 
 /** The properties in which Drizzle's tables for SQLite and for Postgres differ. */
 export interface DrizzleDialect {
-  /** Name of the engine, as in the database dialects. */
   readonly engine: string;
   /** Returns the type of a column. Throws an `InvalidValue` for an unsupported type. */
   typeOf(column: DrizzleColumn): DrizzleType;

@@ -30,10 +30,7 @@ import { isDrizzleSql, sqlTextOf } from "./drizzle_sql.ts";
 import { kindOfColumn } from "../structured/structured_value.ts";
 import { kindsByName } from "../kinds/kind_properties.ts";
 
-/**
- * Describes a table that Drizzle's `sqliteTable` or `pgTable` declares. Throws an Error that names
- * the table or column that cannot be served.
- */
+/** Describes a table of Drizzle. Throws an Error that names an unsupported table or column. */
 export function describeDrizzleTable(table: DrizzleTable): TableInfo {
   const name = table[nameKey];
   if (table[aliasKey] === true) {
@@ -112,7 +109,6 @@ function describeColumn(name: string, source: DrizzleColumn, table: TableContext
   });
 }
 
-/** Runs `describe`. If a value or type is invalid, throws an Error that names the column. */
 function inColumn<T>(place: string, describe: () => T): T {
   try {
     return describe();
@@ -152,7 +148,6 @@ function lazily<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
-/** Returns the default of a column. Throws `InvalidValue` if the default is an invalid constant. */
 function columnDefault(
   source: DrizzleColumn,
   column: ColumnInfo,

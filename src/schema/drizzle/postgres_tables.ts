@@ -14,8 +14,7 @@ import {
 } from "./drizzle_structure.ts";
 
 /**
- * Drizzle's tables for Postgres (`pgTable`). If no column kind corresponds to an SQL type, the
- * column has a `databaseType`, as if the service had read the table from the database.
+ * Drizzle's `pgTable`. SQL types without a column kind get a `databaseType`, as by introspection.
  */
 export const drizzlePostgresTables: DrizzleDialect = {
   engine: "postgres",

@@ -3,9 +3,8 @@ import { InvalidValue, type Kind } from "../kind.ts";
 import { compareText, requireStorableText } from "./text_kind.ts";
 
 /**
- * Values of a SQLite column whose declared type is ambiguous: numbers, strings, and bytes in SQL's
- * notation `x'00ff'`. In sorted lists, numbers precede strings, and strings precede bytes. In a
- * path or filter, a string that looks like a number is a number.
+ * Values of a SQLite column of an ambiguous declared type: numbers, strings, and bytes (`x'00ff'`),
+ * sorted in this order. In a path or filter, a string that looks like a number is a number.
  */
 export const anyKind: Kind = {
   fromJson(value) {

@@ -4,8 +4,7 @@ import type { ColumnKind } from "../kind.ts";
 import { isCanonicalUuid } from "./uuid_kind.ts";
 
 /**
- * Returns true if a value is valid for its column's kind. NULL is always valid. Rows can contain
- * invalid values, because SQLite can store e.g. a string in a numeric column.
+ * Returns true if a value is NULL or valid for its column's kind: SQLite can store other values.
  */
 export function fitsKind(value: unknown, column: ColumnInfo): boolean {
   return value === null || fits[column.kind](value, column);

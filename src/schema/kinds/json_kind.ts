@@ -4,8 +4,7 @@ import { InvalidValue, type Kind } from "../kind.ts";
 import { requireStorableText } from "./text_kind.ts";
 
 /**
- * JSON values with at most 32 levels of nesting. Integers beyond 2^53 are bigints, and other
- * numbers without an exact double are `ExactNumber`.
+ * JSON values of at most 32 levels. Numbers without an exact double are bigint or `ExactNumber`.
  */
 export const jsonKind: Kind = {
   fromJson(value) {

@@ -1,12 +1,10 @@
 import type { ColumnKind } from "../kind.ts";
 
-/** The properties of a column kind on which other modules depend. */
 export interface KindProperties {
   /** Kinds of one family can be compared with each other exactly. Null without a family. */
   readonly family: "text" | "number" | "boolean" | "timestamp" | "date" | "uuid" | null;
   /** How sums and averages are computed; null if the kind has no sums and averages. */
   readonly arithmetic: "whole" | "decimal" | "double" | null;
-  /** The JSON type of a value in a body. */
   readonly json: "string" | "string or number" | "number" | "boolean" | "any";
   /** The value that the service can generate: a UUID key or the current time. Null for none. */
   readonly generates: "key" | "timestamp" | null;

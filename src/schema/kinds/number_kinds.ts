@@ -53,7 +53,6 @@ export const realKind: Kind = {
   ordered: true,
 };
 
-/** Returns the integer as a number if a double represents it exactly, and otherwise as a bigint. */
 export function numberOrBigint(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;

@@ -13,8 +13,7 @@ export type RegexPart =
   };
 
 /**
- * Parses a regular expression with the flag `u`, whose syntax the platform has already checked.
- * Throws an Error for lookaround and backreferences, which one pass cannot match.
+ * Parses a valid regular expression with the flag `u`. Throws for lookaround and backreferences.
  */
 export function parseRegex(source: string): RegexPart {
   return new Parser(source).choice();
@@ -28,7 +27,6 @@ class Parser {
     this.#source = source;
   }
 
-  /** Parses alternatives up to the end of the expression or the group. */
   choice(): RegexPart {
     const parts = [this.#sequence()];
     while (this.#takes("|")) parts.push(this.#sequence());

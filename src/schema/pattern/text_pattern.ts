@@ -167,7 +167,6 @@ function compileLoop(part: RegexPart, mayBeMissing: boolean, steps: Step[]): voi
   if (fork !== null) steps[fork] = { kind: "fork", to: [start, steps.length] };
 }
 
-/** Returns the test of one character. The platform's RegExp tests classes and escapes. */
 function characterTest(source: string): (character: string) => boolean {
   if (!/^[[\\.]/.test(source)) return (character) => character === source;
   const expression = new RegExp(`^${source}$`, "u");
