@@ -131,7 +131,6 @@ function authorizeAll<Intent, Plan, Outcome>(
   });
 }
 
-/** Charges the request for every item of its body after the first. */
 function charge<Intent, Plan, Outcome>(
   { items, relatedWrites }: Operation<Intent, Plan, Outcome>,
   intent: Intent,

@@ -210,10 +210,7 @@ function listedTags(header: string): readonly string[] {
   return tags;
 }
 
-/**
- * Returns the ETag without the compression name that Apache or Caddy has appended. No ETag of the
- * service ends in such a name: an ETag ends in a version, a timestamp or a hash.
- */
+/** Removes the compression suffix of Apache or Caddy. No ETag of the service has such a suffix. */
 function withoutCompression(tag: string): string {
   return tag.replace(/-(?:br|deflate|gzip|zstd)"$/, '"');
 }

@@ -31,15 +31,13 @@ export class InflightResponses {
   /** Large replies are serialized one at a time: each reply needs memory for its data and JSON. */
   readonly #writing = new Semaphore(1);
 
-  /** The number of bytes that can be added before the limit is reached. */
   get room(): number {
     return maxSendingBytes - this.#bytes;
   }
 
   /**
-   * Counts a long body until it is delivered. A short body fits into the buffers of its socket, and
-   * does not count. Throws a 503 if the limit is exceeded, unless the request is a write. A write
-   * always gets its response, because only the response confirms the write.
+   * Counts a body until it is delivered, unless it fits into the buffers of its socket. Throws a
+   * 503 above the limit, except for a write: only the response confirms the write.
    */
   add(body: string, delivery: ResponseDelivery, hasWritten: boolean): void {
     const bytes = heldBytes(body);
@@ -71,10 +69,8 @@ export class InflightResponses {
     }
   }
 
-  /** Returns the 503 for a response that cannot be sent now to this user or address. */
   refusal(identity: string): Problem {
-    // The database has already been read for this response, so a client that leaves too many other
-    // responses unread is charged for the read.
+    // The database has been read already. A client that causes the refusal pays for the read.
     const OfClientOrService = this.#holdsItsShare(identity) ? ChargedProblem : Problem;
     return new OfClientOrService(
       "overloaded",

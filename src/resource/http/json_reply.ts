@@ -30,10 +30,7 @@ export class DataReply {
     return this.data;
   }
 
-  /**
-   * Serializes the data immediately, or returns a reply to serialize later if there is much data.
-   * Throws a 422 if the data is too large.
-   */
+  /** Serializes small data now, and large data later. Throws a 422 if the data is too large. */
   write(): Reply | LargeReply {
     const { status, headers, data, size } = this;
     if (size === null) return this.writeAll();
@@ -70,7 +67,6 @@ export const cacheControl = "private, no-cache";
 /** The `Vary` header of replies with rows: `Accept` can request `numbers=safe` or a format. */
 export const variesByAccept: Readonly<Record<string, string>> = Object.freeze({ vary: "Accept" });
 
-/** Returns the reply of an operation whose result is only the number of rows. */
 export function countReply(count: number): DataReply {
   return jsonReply(200, { count });
 }
@@ -99,8 +95,8 @@ function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers
 }
 
 /**
- * The content type of replies with `numbers=safe`. Replies of proxies do not have it. The charset
- * comes first, because nginx decides by the beginning of the type whether to compress.
+ * The content type of replies with `numbers=safe`, which replies of proxies lack. The charset comes
+ * first, because nginx decides by the beginning of the type whether to compress.
  */
 export const safeNumbersType = Object.freeze({
   "content-type": `${jsonContentType};charset=utf-8;numbers=safe`,
@@ -125,7 +121,6 @@ interface ReplySizeLimits {
 /** The size in bytes from which JSON is serialized in parts, to avoid delays of other requests. */
 const maxBytesAtOnce = 512 * 1024;
 
-/** Runs the parts of a long serialization, each in a separate turn of the event loop. */
 export interface SerializationTurns {
   /** Waits for the client's turn, then runs work that blocks the event loop for milliseconds. */
   inTurn(work: () => Promise<void>): Promise<void>;
@@ -148,8 +143,7 @@ export class LargeReply {
   }
 
   /**
-   * Serializes the data in parts of about {@link maxBytesAtOnce}, each in a turn of the event loop.
-   * Rejects with a 422 as soon as the JSON is too large.
+   * Serializes the data in several event-loop turns. Rejects with a 422 if the JSON is too large.
    */
   async write(turns: SerializationTurns): Promise<SerializedReply> {
     const { limit, part } = this.#size;

@@ -6,10 +6,7 @@ import type { RequestScheduler, WaitingRequest } from "./request_scheduler.ts";
 
 /** The limit for the total bytes of the bodies of running requests. A single body may exceed it. */
 const maxRunningBytes = 2 * 1024 * 1024;
-/**
- * The time after which a request no longer counts as running, in milliseconds. A request that runs
- * for longer probably waits for something other than the processor.
- */
+/** A request counts for at most this many milliseconds. A longer request probably waits for I/O. */
 const maxHeldMs = 250;
 /** The limit for the total size of the waiting bodies, in bytes. They are held in memory. */
 const maxWaitingBytes = 64 * 1024 * 1024;
@@ -20,9 +17,8 @@ interface Waiter {
 }
 
 /**
- * Limits how many requests with large bodies run at the same time. Fifty such requests at the same
- * time would delay all other clients by tenths of a second, and none of the fifty would finish
- * sooner than if they ran one after the other. Identities (users or addresses) take turns.
+ * Limits how many large bodies are handled at the same time. Fifty would delay all other clients by
+ * tenths of a second, and none would finish sooner. Identities (users or addresses) take turns.
  */
 export class LargeBodyLimiter {
   readonly #clock: Pick<Clock, "after">;
@@ -87,7 +83,6 @@ function tooManyWait(): Problem {
   });
 }
 
-/** The queues of an app for requests that may keep the event loop busy for milliseconds. */
 export interface EventLoopLimits {
   readonly turns: RequestScheduler;
   readonly largeBodies: LargeBodyLimiter;

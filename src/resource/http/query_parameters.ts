@@ -50,12 +50,12 @@ const noParameters: ReadonlySet<string> = new Set();
 const none: Query = new Map();
 
 /**
- * Parses the raw query of a URL to its known parameters. An extra `&` is ignored. A repeated known
- * parameter fails with 400. An unknown parameter is ignored, except in three cases that fail with
- * 400. First, the parameter looks like the rest of a filter whose `&&`, `;` or `=` was not encoded.
- * Second, with `strict`, the parameter looks like a misspelt known parameter. Third, with `strict`,
- * there are very many unknown parameters. If the service ignored a broken filter or page size, the
- * list would have too many rows. `more` contains the additional parameters of this endpoint.
+ * Parses the known parameters of a raw query. Throws a 400 for a repeated known parameter. Ignores
+ * extra `&`, and unknown parameters except in three cases that are 400, because a list without a
+ * broken filter or page size would have too many rows. First, the parameter looks like the rest of
+ * a filter whose `&&`, `;` or `=` was not encoded. Second, with `strict`, it looks like a misspelt
+ * known parameter. Third, with `strict`, there are very many unknown parameters. `more` contains
+ * the additional parameters of this endpoint.
  */
 export function parseQuery(raw: string, strict = true, more = noParameters): Query {
   if (raw === "") return none;
@@ -100,7 +100,6 @@ export function parameterText(name: string, value: unknown): string {
   return items.map((item) => isPath(item) ? item : quoteName(item)).join(",");
 }
 
-/** Parses a query parameter that is `true` or `false` (the default). Throws a 400 otherwise. */
 export function parseFlag(query: Query, name: string): boolean {
   const value = query.get(name);
   if (value === undefined || value === "false") return false;
@@ -108,7 +107,6 @@ export function parseFlag(query: Query, name: string): boolean {
   throw invalidParameter(`Cannot use "${name}": it must be true or false`);
 }
 
-/** The characters that can separate the fields of a CSV. */
 export const delimiters: readonly string[] = [",", ";", "\t", "|", ":"];
 
 /** Returns the character that the option `delimiter` names. Throws a 400 for other strings. */
@@ -120,7 +118,6 @@ export function parseDelimiter(text: string): string {
   );
 }
 
-/** The default and the maximum of the query parameter `limit` of a resource. */
 export interface PageLimits {
   readonly defaultLimit: number;
   readonly maxLimit: number;

@@ -22,18 +22,14 @@ const bytesInMemory = 4 * 1024 * 1024;
 /** The number of bytes that a client must send within each `bodyTimeoutMs`. */
 const bytesPerTimeout = 64 * 1024;
 
-/**
- * The number of parts that a body may have in addition to one part for every 64 bytes. Without a
- * limit, a chunked body of single bytes would need a turn of the event loop for each byte.
- */
+/** A body may have one part per 64 bytes and this many more: each part needs an event-loop turn. */
 const freeParts = 1_024;
 const bytesOfPart = 64;
 
 /**
- * Receives a body part by part. The function receives the next part while the consumer uses the
- * current part, so that the client can send without pauses. Throws a 400 if the body ends early,
- * and a 408 if the client takes longer than `bodyTimeoutMs` for 64 KiB. Throws a 413 beyond
- * `maxBytes`, and a 503 while too many bodies are received.
+ * Receives a body part by part: the next part arrives while the consumer uses the current part.
+ * Throws a 400 if the body ends early, a 408 if 64 KiB take longer than `bodyTimeoutMs`, a 413
+ * beyond `maxBytes`, and a 503 while too many bodies are received.
  */
 export async function* receiveParts(
   request: Request,

@@ -203,10 +203,7 @@ const maxReceivingBytes = 64 * 1024 * 1024;
 /** A body of up to this size, in bytes, is received even if the limit is reached. */
 const smallBodyBytes = 64 * 1024;
 
-/**
- * The number of parts (of up to 64 KiB) of large bodies that are read in one turn of the event
- * loop. With more parts, Deno would poll its other sockets only occasionally.
- */
+/** Parts of large bodies read per event-loop turn. More would delay Deno's other sockets. */
 const partsOfTurn = 4;
 const turnMs = 1;
 
@@ -219,10 +216,7 @@ interface IncomingBody {
   end(): void;
 }
 
-/**
- * Limits the memory for request bodies that are being received in an app. Otherwise clients could
- * send most of many large bodies, and then wait. Large bodies share one limit.
- */
+/** Limits the memory for incoming bodies: clients could send parts of many bodies and then wait. */
 export class ReceivingBodyLimiter {
   #bytes = 0;
   readonly #waiting: (() => void)[] = [];
@@ -234,7 +228,6 @@ export class ReceivingBodyLimiter {
     this.#clock = clock;
   }
 
-  /** Registers a body. None of its bytes count yet. */
   begin(): IncomingBody {
     let held = 0;
     const count = (bytes: number) => {

@@ -21,9 +21,8 @@ const unknownCostMs = 1;
 /** A request of at least this duration, in milliseconds, is slow: it delays other requests. */
 const expensiveFromMs = 1;
 /**
- * The time, in milliseconds, before the scheduler first checks if a turn has ended. The check is
- * omitted until then, because it takes a tenth of the time of a short request. Two slow requests
- * exceed this time, so the scheduler then checks.
+ * The time of a turn, in milliseconds, before the scheduler first checks if the turn has ended.
+ * Each check takes a tenth of the time of a short request. Two slow requests exceed this time.
  */
 const unwatchedMs = 2;
 const maxWaiting = 1_000;
@@ -36,11 +35,10 @@ interface Waiter {
 }
 
 /**
- * Limits the requests that begin in one turn of the event loop, because a request may keep the
- * event loop busy for milliseconds. Deno begins all requests that have arrived, so fifty requests
- * of ten milliseconds would delay every other request by half a second. Later requests wait in a
- * queue in which the identities alternate. Between two turns the event loop handles all other work.
- * While requests are short or few, no request waits.
+ * Limits the requests that begin in one turn of the event loop. Deno begins all requests that have
+ * arrived, so fifty requests of ten milliseconds would delay every other request by half a second.
+ * Later requests wait in a queue in which the identities alternate. While requests are short or
+ * few, no request waits.
  */
 export class RequestScheduler {
   readonly #clock: Clock;

@@ -5,7 +5,6 @@ import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 
-/** The bytes of one response, counted while its rows are read. */
 export interface ResponseByteBudget {
   readonly limit: number;
   /** The remaining number of bytes. A row that occurs twice in the response counts twice. */
@@ -67,8 +66,8 @@ export function asResponseTooLarge(error: unknown, limit: number, part: Response
 }
 
 /**
- * Creates the function that counts the bytes of a row in the response. It adds the memory of small
- * arrays and objects in JSON documents, which is many times the size of their text.
+ * Creates a function that counts the bytes of a row, including the memory of small arrays and
+ * objects in JSON documents, which need many times the bytes of their text.
  */
 export function createRowByteCounter(
   read: readonly ColumnInfo[],

@@ -122,7 +122,6 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
 function numberOf(text: string): unknown {
   // A double keeps all digits of a number with fewer than 16 digits.
   if (text.length < 16 && shortNumber.test(text)) return Number(text);
-  // A string that is no JSON number is returned unchanged.
   return number.test(text) ? parseJson(text) ?? text : text;
 }
 

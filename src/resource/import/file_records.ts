@@ -57,8 +57,7 @@ export async function* csvRecords(
 const separatorLine = /^"?sep=([,;\t|:])"?(?:\r\n|[\r\n])/i;
 
 /**
- * Returns true for an empty line, and for a row of empty cells, as spreadsheets write them below
- * the last row. In a CSV with a single field, an empty line is a row with NULL instead.
+ * Returns true for a row of empty cells. In a CSV with one field, an empty line is a row with NULL.
  */
 function isBlank({ fields }: CsvRecord, names: readonly Field[] | null): boolean {
   return names?.length !== 1 && fields.every((field) => field === null);

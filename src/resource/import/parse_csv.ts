@@ -98,7 +98,6 @@ function endsField(code: number, comma: number): boolean {
   return code === comma || code === lineFeed || code === carriageReturn || Number.isNaN(code);
 }
 
-/** Returns the offset of the closing quote, or the length of the string if there is none. */
 function closingQuote(text: string, start: number): number {
   for (let from = start + 1;;) {
     const at = text.indexOf('"', from);

@@ -97,7 +97,6 @@ export function errorsOfLine(error: unknown, line: number): readonly LineError[]
   return [{ line, path: "", message: error.message }];
 }
 
-/** Prepared rows that follow one another in the body of an import. */
 export interface RowChunk {
   readonly rows: readonly PreparedRow[];
   /** The number of records, including rejected ones. */
@@ -207,10 +206,7 @@ export class RowShape {
   }
 }
 
-/**
- * The values of a row. The list of its columns (the shape) is shared by many rows, because a map
- * for each of thousands of waiting rows would need several times the memory.
- */
+/** A row's values. Many rows share the list of columns: one map per row would need more memory. */
 export class ShapedRow implements InsertValues {
   readonly shape: RowShape;
   /** The values in the order of the columns. */

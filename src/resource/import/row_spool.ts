@@ -122,8 +122,7 @@ class SpoolFile {
     const folder = await mkdtemp(`${tmpdir()}/service-import-`);
     const remove = () => rm(folder, { recursive: true, force: true });
     const file = await open(`${folder}/rows`, "wx+", 0o600);
-    // Removes the file while it is open, so that no file remains if the process is killed. Windows
-    // does not remove a file that is open: there, `close` removes the file.
+    // Unlinks the open file, so that nothing remains after a crash. On Windows, `close` removes it.
     await remove().catch(() => {});
     return new SpoolFile(file, remove);
   }

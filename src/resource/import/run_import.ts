@@ -28,7 +28,6 @@ export interface ImportPlan {
   readonly mode: ImportTransactionMode;
   /** True if the process has no other work, so the import never pauses. Default: false. */
   readonly isAlone?: boolean;
-  /** Called with the counts so far, after each group of rows. */
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
 }
 

@@ -38,9 +38,8 @@ export class SliceWriter {
   }
 
   /**
-   * Writes rows in the transaction of an import, as many as possible in one statement. If the
-   * statement is rejected, inserts the rows one by one, and throws {@link RefusedRowsError} if any
-   * row is rejected.
+   * Writes rows in an import's transaction, as many as possible per statement. If a statement is
+   * rejected, inserts its rows one by one. Throws {@link RefusedRowsError} if a row is rejected.
    */
   async write(rows: readonly PreparedRow[], connection: WriteConnection): Promise<void> {
     if (await this.#attemptAgain(rows, connection, slicePoint) === null) return;
@@ -49,8 +48,7 @@ export class SliceWriter {
       const one = await this.#attemptAgain([row], connection, rowPoint);
       if (one !== null) refused.push({ line: row.line, error: one.error });
     }
-    // If each row can be inserted alone, no row is rejected. The first statement can have failed
-    // because a generated key was equal to the key of a later row.
+    // Otherwise no row is invalid: the statement had generated the key of a later row.
     if (refused.length > 0) throw new RefusedRowsError(refused);
   }
 
@@ -116,7 +114,7 @@ export class SliceWriter {
 /** Groups rows by their columns. If all rows have the same columns, their order stays unchanged. */
 function byColumns(rows: readonly ShapedRow[]): readonly Alike[] {
   const shape = rows[0]?.shape;
-  // Returns the shared list of columns, because statements are cached by its identity.
+  // Returns the shared list itself, because statements are cached by the identity of the list.
   if (rows.every((row) => row.shape === shape)) return [[shape?.columns ?? [], rows]];
   const nameOf = ({ shape: { columns } }: ShapedRow) =>
     JSON.stringify(columns.map(({ name }) => name).sort());

@@ -60,7 +60,7 @@ function rightsKey(includes: readonly Include[], related: LiveViewGrants["relate
   });
 }
 
-/** Returns a key that is equal for the same fields and relations. It does not depend on grants. */
+/** Returns an equal key for views with the same fields and relations, whatever the grants are. */
 function shapeOf({ visible, parts, include, safeNumbers }: View): unknown {
   const included = include.map(({ relation, order, limit, metrics, view }) => [
     relation.name,
@@ -73,7 +73,7 @@ function shapeOf({ visible, parts, include, safeNumbers }: View): unknown {
   return [shown, ...included, ...(safeNumbers ? ["safe"] : [])];
 }
 
-/** Returns the relations whose rows the stream includes. It ignores changes of other tables. */
+/** Returns the relations with shown rows. The stream ignores changes of all other tables. */
 function shownUnder(
   { table, isIndexed }: Resource,
   includes: readonly Include[],
@@ -168,9 +168,8 @@ function isTooMuch(error: unknown): boolean {
 type Shown = Pick<Resource, "name" | "table" | "fields" | "roleRights">;
 
 /**
- * Checks, when the app starts, if the database hides rows or columns from the service's own role.
- * Throws a plain Error if a resource with live streams has hidden rows or columns, because the
- * streams would send them. Reports any other consequence to the observer.
+ * Checks at the start if the database hides rows or columns from the service's role. Throws a plain
+ * Error if a live stream would send hidden data. Reports other consequences to the observer.
  */
 export function checkRoleRights(
   resources: readonly Resource[],
@@ -259,9 +258,8 @@ export function isHiddenFromRole(resource: Shown): boolean {
 }
 
 /**
- * Requires that the database hides no part of a resource from the service. Search results and
- * stream events come from indexes and the change log, in which the database hides nothing. Throws a
- * 404 if rights have changed since the start.
+ * Throws a 404 if the database now hides a part of the resource from the service. Search results
+ * and stream events come from indexes and the change log, in which the database hides nothing.
  */
 export async function requireShownToRole(resource: Shown, what: string): Promise<void> {
   await resource.roleRights.of(resource.table);

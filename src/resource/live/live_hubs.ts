@@ -80,8 +80,7 @@ export class LiveHubs {
   }
 
   /**
-   * Counts a multiplexed stream of a user and an address. Its subscriptions can belong to several
-   * hubs. Returns a function that ends the count. Throws a 429 if too many streams are open.
+   * Counts a multiplexed stream until the returned function is called. Throws a 429 if too many.
    */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void {
     const slot = this.#quota.take(user, address, { streams: 1, parts: subscriptions, work: 0 });
@@ -200,7 +199,6 @@ function tablesToFollow(resources: readonly Resource[]) {
 /** The body of a live stream. Null for a HEAD request and in a multiplexed stream. */
 export type StreamBody = ReadableStream<Uint8Array> | null;
 
-/** Returns the live hub of a resource's database. Throws a 404 if there is none. */
 export function hubOf(resource: Resource): LiveHub {
   const hub = resource.hub();
   // A database without a hub has no subscribable resource: `authorize` has denied the stream.

@@ -9,7 +9,6 @@ export interface LiveSubscription {
   readonly resumeFrom: string | null;
 }
 
-/** The maximum number of subscriptions of one multiplexed stream. */
 export const maxSubscriptions = 50;
 
 /** Parses the body of a request for a multiplexed stream. Throws a 400. */

@@ -27,8 +27,7 @@ export interface HookContext {
 export interface StoredRowContext<S> extends HookContext {
   /**
    * Returns the stored row, including hidden columns. The row is not locked, so other requests can
-   * change it until the transaction begins. The row is read at most once, however often the
-   * function is called.
+   * change it until the transaction begins. The row is read at most once.
    */
   current(): Promise<S>;
 }

@@ -38,7 +38,6 @@ export interface ResourceRequest {
 }
 
 export interface BodyParts {
-  /** The parts of the body. Each part is received when the consumer requests it. */
   readonly parts: AsyncIterable<Uint8Array>;
   /** The limit of one record, in bytes. It equals the limit for the body of other operations. */
   readonly maxPartBytes: number;
@@ -70,7 +69,6 @@ export type OperationName =
   | "subscribe"
   | "subscribe-aggregate";
 
-/** The grants that an operation needs in addition to the grant of its main access. */
 export interface AdditionalGrants {
   /** The grant for {@link Operation.alsoAccess}, or null if the operation has no `alsoAccess`. */
   readonly also: Grant | null;
@@ -110,8 +108,7 @@ export interface WriteCall extends ResourceCall {
 export type ShapedReply = DataReply | Reply;
 
 /**
- * The interface of every operation of a resource. Its methods are the stages of the operation.
- * `parse`, `plan` and `shape` are pure. Only `execute` is asynchronous.
+ * The stages of an operation. `parse`, `plan`, `shape` are pure. Only `execute` is asynchronous.
  */
 export interface Operation<Intent, Plan, Outcome> {
   readonly name: OperationName;
@@ -146,9 +143,8 @@ export interface BodyPath {
 }
 
 /**
- * Returns the API with which a hook or a procedure calls operations. The API acts for the caller of
- * the current operation, within `transaction`. If `transaction` is null, the API acts within the
- * transaction that the operation itself belongs to, if any.
+ * Returns the API with which a hook or a procedure calls operations for the current caller. Calls
+ * run in `transaction`, or without one, in the transaction of the operation, if there is any.
  */
 export function apiForHandler(
   { resource, request, user }: ResourceCall,

@@ -1,7 +1,6 @@
 import type { ProblemSlug } from "../../protocol/problem_codes.ts";
 import type { OperationName } from "./operation.ts";
 
-/** The properties of an operation for API descriptions and for scheduling. */
 export interface OperationProperties {
   readonly summary: string;
   /** Operations that scan rows (`scan`) can wait in a queue. Access by key never waits. */

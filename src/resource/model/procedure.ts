@@ -81,8 +81,7 @@ export interface Procedure {
    */
   readonly databaseFunction?: DatabaseFunction | undefined;
   /**
-   * Returns true if the caller is allowed to call the database function. Default: all callers that
-   * `public` allows.
+   * Returns true if the caller may call the function. Default: all callers that `public` allows.
    */
   readonly permits?: ((user: User | null) => boolean) | undefined;
   /** See {@link ProcedureOptions.handler}. */
@@ -134,7 +133,6 @@ export function procedure<
 >(
   options: ProcedureOptions<Input, Output, Public, U>,
 ): ProcedureOptions<Input, Output, NoInfer<Public>, U> {
-  // Without NoInfer, the compiler would infer `boolean` for `public` from the option `procedures`.
-  // The type of the user would then include null.
+  // Without NoInfer, `public` would be inferred as `boolean`, and the user could be null.
   return options;
 }

@@ -70,15 +70,12 @@ export interface ResolvedCapabilities {
   readonly enableUpdate: boolean;
   /** True if rows can be deleted. */
   readonly enableDelete: boolean;
-  /** True if the enabled operations can also write batches. */
   readonly enableBatch: boolean;
-  /** True if lists can be exported as CSV and NDJSON. */
   readonly enableExport: boolean;
   /** True if `POST /import` is enabled. An import writes rows while it receives the body. */
   readonly enableImport: boolean;
   /** True if rows can be aggregated. */
   readonly enableAggregations: boolean;
-  /** True if rows that are marked as deleted can be restored. */
   readonly enableRestore: boolean;
   /** True if the resource has live streams. */
   readonly enableSubscribe: boolean;
@@ -143,7 +140,6 @@ export interface Resource extends SharedParts, CallerFields {
   readonly db: DatabaseHandle;
   /** Returns the operations for a caller in code. Their transactions use this `driver`. */
   api(caller: CodeCaller): CodeApi<AnyApi>;
-  /** The cached plans of SQL statements in hooks and procedures of the resource. */
   readonly sqlPlans: SqlPlans;
   readonly reader: RowReader;
   readonly policy: AccessPolicy;
@@ -154,9 +150,9 @@ export interface Resource extends SharedParts, CallerFields {
   /** True if the database role, or the fields of this or a related resource, differ by caller. */
   readonly variesByCaller: boolean;
   /**
-   * Returns a function that returns true for a user with the same fields as this caller, in this
-   * resource and in all resources that the request reaches. The function can throw. Null if no
-   * fields depend on the caller.
+   * Returns a function that tests if a user has the same fields as this caller, here and in all
+   * resources that the request reaches. The function can throw. Null if no fields depend on the
+   * caller.
    */
   sameFieldsAs(): ((user: User | null) => boolean) | null;
   /** The columns that statements can read: all, or only those that the caller's role can read. */
@@ -203,8 +199,7 @@ export interface Resource extends SharedParts, CallerFields {
   /** True if the bodies of POST, PATCH and PUT can write related rows. */
   readonly nestedWrites: boolean;
   /**
-   * A cache of copies of this resource: for callers with fewer fields, and for `numbers=safe`. All
-   * copies of a resource share this cache.
+   * Cached copies: for callers with fewer fields, for `numbers=safe`. All copies share the cache.
    */
   readonly views: WeakMap<Resource, WeakMap<object, [Resource?, Resource?]>>;
   /** Returns true if the row that a write statement returns is final: no trigger changes it. */
@@ -241,7 +236,6 @@ export interface CallerFieldLists {
   narrow(): FieldPolicy;
 }
 
-/** The parts of a resource that depend on the caller's fields. */
 export interface CallerFields {
   readonly fields: FieldPolicy;
   readonly groups: AggregateColumns;
@@ -256,7 +250,6 @@ export interface CallerFields {
   readonly fieldsKey: string;
 }
 
-/** The resolved lists of readable, writable, filterable and sortable columns of a resource. */
 export interface FieldPolicy {
   readonly readable: readonly ColumnInfo[];
   /** Columns that a request can select: readable columns, or results of database functions. */

@@ -81,10 +81,7 @@ export interface RelationOptions<
   Target = AnyTable,
   Type extends Relation["type"] = Relation["type"],
 > {
-  /**
-   * The type of the relation. `belongsTo`: this table has the foreign key. `hasOne`, `hasMany`: the
-   * other table has it.
-   */
+  /** `belongsTo`: this table has the foreign key. `hasOne`, `hasMany`: the other table has it. */
   readonly type: Type;
   /** The related table, or its name. If two resources serve the table, the first one is used. */
   readonly resource: TableLike<unknown, unknown, Target> | TableInfo | string;
@@ -155,8 +152,7 @@ export interface SearchOptions<S, Of = AnyTable> {
   readonly autoIndex?: boolean | undefined;
   /**
    * True to record in the key-value store which rows were written, and to index them in the
-   * background. If indexing fails, the service tries again. No effect for an app without `kv`.
-   * Default: false.
+   * background, with retries. No effect for an app without `kv`. Default: false.
    */
   readonly outbox?: boolean | undefined;
   /** Called if the index has not accepted written rows. See {@link IndexErrorHandler}. */

@@ -90,7 +90,6 @@ export function planAggregate(
   };
 }
 
-/** Converts the groups that the plan has read to the response of `GET /aggregate`. */
 export function aggregateResponse(
   groups: readonly AggregateGroup[],
   { keys, metrics, limit }: AggregateQuery,

@@ -31,9 +31,8 @@ export async function answerProcedure(
 }
 
 /**
- * Calls a procedure: validates the body, runs the handler and validates its output. Throws a 422
- * for an invalid body. Rejects with any error of the handler. For an invalid output, throws a plain
- * Error that contains the procedure's name, but no value.
+ * Calls a procedure. Throws a 422 for an invalid body, and any error of the handler. For an invalid
+ * output, throws a plain Error that contains the procedure's name, but no value.
  */
 export async function callProcedure(
   procedure: Procedure,

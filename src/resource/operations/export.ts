@@ -84,8 +84,7 @@ export function exportRows(
       const walk = counted === null
         ? rowPages((maxBytes) => limitedReadConnection(call, maxBytes), plan, reader)
         : toRowPages(await readAtOnce(plan, counted, call));
-      // Reads the first page before the status is sent. Otherwise a query that fails immediately
-      // would result in a 200 with an incomplete body.
+      // Reads the first page before the status is sent, so that an immediate failure is no 200.
       const first = await walk.next(firstPageRows);
       const hasLeft = () => call.request.signal().aborted;
       return { columns: plan.columns, first, walk, hasLeft };
@@ -139,14 +138,12 @@ interface ExportOptions {
   readonly limit: number;
   readonly writer: RowWriter;
   readonly giveTurn: YieldTurn;
-  /** Called with an error that ends the export early, to report it. */
   failed(error: unknown): void;
 }
 
 /**
- * The number of rows in the first page of an export. The page is short, because the size of its
- * rows is still unknown. All page sizes are powers of two, so that few different statements are
- * prepared.
+ * The number of rows in the first page: few, because their size is still unknown. All page sizes
+ * are powers of two, so that few different statements are prepared.
  */
 const firstPageRows = 64;
 

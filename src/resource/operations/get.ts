@@ -81,8 +81,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
       segment,
       read: {
         ...{ kind: "read", table, columns, where, order: [], after: null },
-        // If the database does not enforce the key of a table, several rows can have the key. Then
-        // one of them is returned.
+        // If the database does not enforce the key, one of several rows with the key is returned.
         limit: table.distinct ? null : 1,
       },
       view,
@@ -97,8 +96,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const bytes: ResponseByteBudget = { limit, left: limit };
     const count = (stored: FetchedRows["stored"]) =>
       countRowBytes(bytes, stored, createRowByteCounter(read.columns, view.visible), singleRowPart);
-    // Like a list, a read of a large row or of a view waits in a queue, and ends if the client
-    // disconnects. A view may have no index for its key.
+    // Reads of large rows, and of views, which may have no index, wait in a queue like lists.
     const isLong = call.request.delivery?.mayBeLarge === true || !resource.table.recordable;
     const connection = isLong ? responseReadConnection(call) : resource.driver;
     return chain(fetchRows(connection, read, resource.reader, count), ({ rows: [row] }) => {

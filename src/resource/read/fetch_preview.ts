@@ -60,13 +60,11 @@ export type CutColumns = readonly (readonly ColumnInfo[])[];
 const maxLength = 1_000;
 
 /**
- * Parses the query parameter `preview` of a list. Returns null if the parameter is absent. Strings
- * and documents are truncated to the given number of characters, and binary values to the given
- * number of bytes. Throws a 400 unless the parameter is a whole number from 1 to 1,000.
- *
- * A row with truncated fields lists their names in `_cut`. A truncated document is a string: the
- * beginning of the JSON text in the database. Primary keys, foreign keys, columns of relations and
- * included rows are never truncated.
+ * Parses the query parameter `preview`: the number of characters (for binary values: of bytes) to
+ * which values are truncated. Returns null if the parameter is absent. Throws a 400 unless it is a
+ * whole number from 1 to 1,000. A row lists its truncated fields in `_cut`. A truncated document is
+ * a string: the beginning of the JSON text in the database. Primary keys, foreign keys, columns of
+ * relations and included rows are never truncated.
  */
 export function parsePreview(query: Query): number | null {
   const text = query.get("preview");

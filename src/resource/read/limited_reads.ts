@@ -6,9 +6,9 @@ import { addressGroup } from "../../guard/client_address.ts";
 import type { ResourceCall } from "../model/operation.ts";
 
 /**
- * Returns the connection for reads that can examine many rows: all reads except reads by key. The
- * configuration limits the duration of each read, and `maxBytes` limits its bytes. By default,
- * `maxBytes` is the maximum size of a response.
+ * Returns the connection for reads that can examine many rows (all except reads by key). The
+ * configuration limits the time of a read, `maxBytes` its bytes (default: the maximum response
+ * size).
  */
 export function limitedReadConnection(
   call: ResourceCall,
@@ -44,9 +44,8 @@ export function responseReadConnection(call: ResourceCall): Connection {
 }
 
 /**
- * The limits of the reads of one call. This is a class, because V8 creates a new hidden class each
- * time that it evaluates an object literal with getters. The hidden class would keep the request in
- * memory until a major garbage collection.
+ * The limits of the reads of one call. For an object literal with getters, V8 would create a hidden
+ * class per call, which keeps the request in memory until a major garbage collection.
  */
 class CallLimits implements ReadLimits {
   readonly maxBytes: number;

@@ -89,7 +89,6 @@ function planAdded(
   });
 }
 
-/** The parsed query of a list or an export: the filter, the order and the fields of its rows. */
 export type ListQuery = ReturnType<typeof parseListQuery>;
 
 /** Returns a filter that excludes soft-deleted rows, unless the query has `withDeleted=true`. */
@@ -167,7 +166,6 @@ export function parseTotalCount(query: Query): TotalCountMode {
   return parseFlag(query, "totalCount") ? "exact" : "none";
 }
 
-/** Returns the other resources whose rows are needed for a list. */
 export function resourcesReadByList(
   { filter, view, added }: ListQuery,
 ): ReadonlySet<Resource> {
@@ -245,7 +243,6 @@ function columnsFor({ view, order }: ListQuery, table: TableInfo): readonly Colu
   return missing.length === 0 ? columns : [...columns, ...missing];
 }
 
-/** The total number of rows on all pages of a list, as members of the response. */
 export interface TotalCount {
   readonly totalCount: number;
   readonly totalCountEstimated?: true;

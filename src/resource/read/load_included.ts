@@ -21,13 +21,11 @@ import { columnsOf, type Include, type Included } from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";
 
 /**
- * The maximum number of included rows in one response, even if the limits of the relations allow
- * more. A row counts each time that it is included. Otherwise a few thousand rows that refer to one
- * another could become a response with millions of rows.
+ * The maximum number of included rows in a response. A row counts each time that it is included.
+ * Otherwise a few thousand rows that refer to one another could become millions of rows.
  */
 export const maxIncludedRows = 10_000;
 
-/** The grants, the connection and the byte limit with which included rows are read. */
 export interface IncludedReads {
   readonly connection: Connection;
   /** Counts the bytes of the response. Null for streams, whose bytes are not limited. */
@@ -37,9 +35,8 @@ export interface IncludedReads {
 }
 
 /**
- * Loads the rows that other rows include, with one statement for each relation. The loaded rows
- * have the columns that {@link columnsOf} returns. Rows of a resource without a grant in `related`
- * are not loaded. Throws a 422 for too many rows, or too many `bytes`.
+ * Loads included rows by one statement per relation, with the columns of {@link columnsOf}. Omits
+ * rows of resources without a grant in `related`. Throws a 422 for too many rows or `bytes`.
  */
 export function loadIncluded(
   rows: readonly Row[],

@@ -12,9 +12,8 @@ export interface ContinuedRow {
 }
 
 /**
- * Plans a read that continues after a row, by the row's current sort values. A row that the user is
- * not allowed to see counts as deleted, so cursors reveal nothing about it. Throws a 400 if the row
- * was deleted or changed.
+ * Plans a read that continues after a row, by the row's current sort values. Throws a 400 if the
+ * row was deleted or changed, or is hidden from the user, so cursors reveal no hidden rows.
  */
 export async function planReadAfterRow(
   read: ReadPlan,

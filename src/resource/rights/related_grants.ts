@@ -6,10 +6,8 @@ import type { Resource } from "../model/resource.ts";
 
 export const noResources: ReadonlySet<Resource> = Object.freeze(new Set<Resource>());
 
-/** No related writes, for operations that write only rows of their own table. */
 export const noRelatedWrites: readonly RelatedWrite[] = Object.freeze([]);
 
-/** No additional grants, for operations that need only the grant for their main access. */
 export const noAdditionalGrants: AdditionalGrants = Object.freeze({
   also: null,
   related: new Map(),

@@ -35,7 +35,7 @@ const rowParameters: readonly string[] = [
   ...["filter", "select", "include", "orderBy", "limit", "cursor", "offset", "totalCount"],
 ];
 
-/** Parameters that need a second statement. It would call a volatile function a second time. */
+/** Parameters that need a second statement, which would call a volatile function a second time. */
 const repeating: readonly string[] = ["cursor", "offset", "totalCount", "include"];
 
 /**

@@ -67,7 +67,6 @@ export function idSegment(path: string, { path: pattern }: Route): string {
   return trimmed.slice(trimmed.lastIndexOf("/", end - 1) + 1, end);
 }
 
-/** Returns the methods for the `Allow` header. A `GET` adds `HEAD`. */
 export function allowedMethods(methods: Iterable<string>): readonly string[] {
   const names = [...methods];
   return names.includes("GET") ? [...names, "HEAD"] : names;

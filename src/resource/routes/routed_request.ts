@@ -51,8 +51,7 @@ export interface RoutedRequestOptions extends EventLoopLimits {
 
 /**
  * A routed request whose operation has not run yet, with the members that the guard and the
- * idempotency records need. This is a class, because creating closures for every request would take
- * longer than running them.
+ * idempotency records need. This is a class, because closures for each request would be slow.
  */
 export class RoutedRequest implements WaitingRequest, ResponseDelivery {
   readonly request: Request;
@@ -115,10 +114,7 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
     return this.request.signal;
   }
 
-  /**
-   * Returns the bytes of the body, or no bytes if the operation takes no body. Reads the body only
-   * once. Throws a 400, 408, 413 or 415.
-   */
+  /** Reads the body once; no bytes if the operation takes none. Throws a 400, 408, 413 or 415. */
   body(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#reading === null) {
       const { takesBody, rawTypes } = this.#route.endpoint;

@@ -81,7 +81,6 @@ const rowRoutes: readonly Route[] = [
   route("POST", "/:id/restore", endpointOf(restore, "enableRestore")),
 ];
 
-/** Returns the routes that a resource's table and capabilities allow. */
 export function routesOf(resource: Resource): readonly Route[] {
   const procedures = [...resource.procedures].flatMap(([name, procedure]) => {
     const endpoint = procedureEndpoint(name, procedure);
@@ -165,8 +164,8 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
 }
 
 /**
- * Returns the endpoint that reads as `reading` does, with parameters from a JSON body in place of
- * the URL. A JSON response has an ETag, which is a hash of its rows.
+ * Returns an endpoint that reads like `reading`, but takes its parameters from a JSON body. A JSON
+ * response has an ETag, which is a hash of its rows.
  */
 function queryByBody(reading: Endpoint): Endpoint {
   return {

@@ -87,9 +87,8 @@ export function viewOf(
 }
 
 /**
- * Returns the columns to read for the output of a view. Computed fields need the whole row.
- * The key columns of included relations are read even if they are not shown. If `select` names no
- * column, reads the primary key.
+ * Returns the columns to read for a view: all columns if there are computed fields, and the keys of
+ * included relations even if not shown. If `select` names no column, reads the primary key.
  */
 export function columnsOf(
   { visible, computed, include }: View,
@@ -106,9 +105,8 @@ export function hasFunctionColumns({ visible }: View): boolean {
 }
 
 /**
- * Masks rows: returns only the visible columns, the computed fields and the included rows. List,
- * get and all writes respond with the result of this function, so no endpoint can skip the masking.
- * `read` lists the columns with which the rows were read.
+ * Returns only the visible columns, computed fields and included rows. List, get and all writes use
+ * this function, so no endpoint can skip it. `read` lists the columns of the rows.
  */
 export function maskRows(
   rows: readonly Row[],
