@@ -45,8 +45,7 @@ export interface PlannedStatement extends Statement {
 export type CompilePlan = (plan: Plan) => PlannedStatement;
 
 /**
- * Creates the compiler for one engine. It caches select lists, the SQL of reads by key, and the SQL
- * that stops long scans of each table. A write to a table in `conflicting` fails if it violates a
+ * Creates an engine's compiler. A write to a table in `conflicting` fails if it violates a
  * constraint, even if the table's definition says REPLACE or IGNORE: see {@link conflictTables}.
  */
 export function createCompiler(
@@ -236,7 +235,7 @@ function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
 
 /**
  * Returns OR ABORT for a table whose definition contains, for example, ON CONFLICT REPLACE. Other
- * tables do not need it, and it would override an `INSERT OR IGNORE` in their triggers.
+ * tables need no OR ABORT, which would override an `INSERT OR IGNORE` in their triggers.
  */
 function orAbort({ table }: InsertPlan | UpdatePlan, { conflicting }: CompileContext): Fragment {
   return rawSql(conflicting.has(table) ? " OR ABORT" : "");

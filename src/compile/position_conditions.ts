@@ -3,9 +3,8 @@ import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
 
 /**
- * Compiles the condition for the rows after a position in an order, and with `isInclusive` also for
- * the rows at the position. NULLs come last. `values` are stored values of the order's first keys
- * as the driver read them. Returns null if all rows meet the condition.
+ * Compiles the condition for the rows after (with `isInclusive` also at) a position in an order.
+ * NULLs come last. `values` are stored values of the first keys. Returns null if all rows match.
  */
 export function compileFromPosition(
   order: readonly OrderKey[],

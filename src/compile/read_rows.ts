@@ -26,7 +26,6 @@ import { compileFromPosition, compileTieBreak } from "./position_conditions.ts";
 import { compileAddedColumn, compileFilter, mayScan, prependScanCheck } from "./where.ts";
 import { matchKeyColumn, matchRankColumn } from "../sql/match_names.ts";
 
-/** The dialect and the cached SQL that the compiler uses for reading rows. */
 export interface ReadContext {
   readonly dialect: Dialect;
   /** Returns SQL that can stop a scan, or null if the engine itself can interrupt statements. */
@@ -34,7 +33,6 @@ export interface ReadContext {
   selectList(columns: readonly ColumnInfo[]): Fragment;
 }
 
-/** Compiles the SELECT of rows in an order, possibly after a position. */
 export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment {
   const { dialect } = context;
   const ranges = rangesOf(plan, dialect);
@@ -134,7 +132,7 @@ function limitTo({ limit, from, offset = 0 }: ReadPlan): Fragment {
   return rawSql(limit === null ? "" : ` LIMIT ${limit}${skip}`);
 }
 
-/** Returns LIMIT for one range. It includes the rows that OFFSET skips in the combined ranges. */
+/** Returns LIMIT for one range, including the rows that OFFSET skips in the combined ranges. */
 function limitOfRange({ limit, offset = 0 }: ReadPlan): Fragment {
   return rawSql(limit === null ? "" : ` LIMIT ${limit + offset}`);
 }
@@ -259,9 +257,8 @@ function compilePreviewSelectList(
 const total = identifier("_total");
 
 /**
- * Compiles the SELECT for one page of a search. The inner statement finds the keys of the page and
- * counts all matches in one pass. The outer statement reads the rows of the page. The CROSS JOIN
- * makes SQLite begin with the matches, although SQLite cannot estimate how many there are.
+ * Compiles the SELECT for a page of a search. The inner statement finds the keys of the page and
+ * counts all matches. CROSS JOIN makes SQLite begin with the matches, whose number it cannot know.
  */
 export function compileSearchRows(
   { table, columns, where, matches, limit, offset }: SearchPlan,

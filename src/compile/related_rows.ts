@@ -9,9 +9,8 @@ import { compileOrder } from "./read_rows.ts";
 import { compileFilter, withScanCheck } from "./where.ts";
 
 /**
- * Compiles the SELECT of the rows related to a list of keys. Each result row has the columns, then
- * the index of the key in the list. The keys are bound as one value, so the SQL is the same for any
- * number of keys. The database compares keys by its own rules of equality.
+ * Compiles the SELECT of the rows related to a list of keys. Each result row ends with the index of
+ * its key. The keys are bound as one value, so the SQL is the same for any number of keys.
  */
 export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragment {
   const keys = keysOfTarget(plan, dialect);

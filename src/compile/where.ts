@@ -83,11 +83,9 @@ function isListed({ once }: Related, { dialect, isForFewRows }: Context): boolea
 
 /**
  * Compiles each step of a relation to a subquery. A column name without a table means the innermost
- * row, so the comparisons of the filter need no prefix.
- *
- * EXISTS looks up the related rows of each row. For `author.posts.title`, EXISTS would find the
- * same posts again for each post of an author. Instead, the first step can use IN. The database
- * computes the list of IN once: the keys of all matching related rows.
+ * row, so the comparisons of the filter need no prefix. For `author.posts.title`, EXISTS would find
+ * the same posts again for each post of an author. Therefore the first step can use IN, whose list
+ * the database computes once: the keys of all matching related rows.
  */
 function compileRelated(related: Related, context: Context, depth: number): Fragment {
   const { relation, filter, links } = related;
@@ -187,7 +185,6 @@ export function tableScanCheck(table: TableInfo, { scanCheck }: Dialect): Fragme
   return scanCheck(undefined, isInteger ? identifier(key.dbName) : undefined);
 }
 
-/** Puts a check before a condition. Returns the condition unchanged if the check is null. */
 export function prependScanCheck(check: Fragment | null, condition: Fragment): Fragment {
   return check === null ? condition : sql`${check} AND ${condition}`;
 }
@@ -234,7 +231,6 @@ export function selectsByPrimaryKey(filter: Filter, table: TableInfo): boolean {
   }
 }
 
-/** The input of a statement that evaluates filters on the table's rows with the given keys. */
 export interface FiltersOnRows {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];

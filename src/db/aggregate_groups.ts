@@ -48,8 +48,7 @@ function unlessInexact(error: unknown): null {
 }
 
 function isInexact(cells: Cells, { metrics: { quick } }: Dialect): boolean {
-  // A group key can be equal to the value that marks inexact metrics. The exact statement then runs
-  // without need, and returns the same result.
+  // If a group key equals the marker, the exact statement runs without need, with the same result.
   return quick !== null && cells.some((row) => row.includes(quick.inexact));
 }
 

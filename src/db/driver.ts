@@ -72,9 +72,8 @@ export interface Driver extends Connection {
    */
   reads(limits: ReadLimits): Connection;
   /**
-   * The connection for a write that is one statement and needs no transaction with other
-   * statements. Writes of several requests can share a commit, and each has its own result or
-   * error. Absent if `query` does the same.
+   * The connection for writes of one statement each. Writes of several requests can share a commit,
+   * and each has its own result or error. Absent if `query` does the same.
    */
   readonly loneWrites?: Connection;
   /**
@@ -82,15 +81,9 @@ export interface Driver extends Connection {
    * throws. Using the driver itself inside `work` throws immediately instead of deadlocking.
    */
   transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
-  /**
-   * Runs `work`, for example the call of a function, as soon as the limit of concurrent `reads`
-   * allows it. Absent if the driver does not limit such work.
-   */
+  /** Runs `work` when the limit of concurrent `reads` allows it. Absent without such a limit. */
   limited?<T>(limits: ReadLimits, work: () => Promise<T>): Promise<T>;
-  /**
-   * Returns a driver that runs every statement with the role and settings of an identity, on the
-   * connections of this driver. Absent if the engine has no roles.
-   */
+  /** Returns a driver with an identity's role and settings. Absent if the engine has no roles. */
   as?(identity: DatabaseIdentity): Driver;
   /** The service's own driver, if this driver has the role of a user or is inside a transaction. */
   readonly base?: Driver;
@@ -152,9 +145,9 @@ export interface DriverThreads {
 /** Signals that wake other processes of a database. Signals can be lost, so listeners also poll. */
 export interface Signals {
   /**
-   * Calls `onSignal` for each signal of another process, and whenever signals may have been missed.
-   * Reconnects automatically. `isAlone` is true for the signal of a trigger, which only one of
-   * several concurrent transactions sends. The others commit without a signal.
+   * Calls `onSignal` for each signal of another process and after missed signals. Reconnects.
+   * `isAlone` is true for a trigger's signal, which only one of several concurrent transactions
+   * sends.
    */
   listen(onSignal: (isAlone: boolean) => void): SignalChannel;
 }

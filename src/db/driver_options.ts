@@ -46,7 +46,6 @@ export interface SqliteAdditions {
   readonly extensions?: readonly string[] | undefined;
 }
 
-/** Defines the values of the options that add functions and extensions to SQLite. */
 export const sqliteAdditionRules = {
   functions: testedValue<URL | string>(
     'the URL of a module, as in new URL("./functions.ts", import.meta.url)',

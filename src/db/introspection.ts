@@ -104,7 +104,6 @@ export interface TableDraft extends Pick<TableInfo, "name" | "schema" | "label" 
 
 export interface ColumnDraft extends Omit<ColumnInfo, "primaryKey" | "references" | "default"> {
   readonly existingType: string;
-  /** The expression of the DEFAULT clause, or null if there is none. */
   readonly defaultSql: string | null;
 }
 

@@ -46,7 +46,6 @@ export async function selectNamed<Columns extends NamedColumns>(
   return rows.map(decode);
 }
 
-/** The conversions of cells: each function returns a column for a select list. */
 export const cell = {
   text: (sql: string): NamedColumn<string> => ({ sql, read: String }),
   textOrNull: (sql: string): NamedColumn<string | null> => ({ sql, read: textOrNull }),
@@ -56,14 +55,12 @@ export const cell = {
     sql,
     read: (given) => given === "t" || given === 1,
   }),
-  /** A JSON array, or an empty list for NULL. */
   list: <Item = string>(sql: string): NamedColumn<readonly Item[]> => ({
     sql,
     read: (given) => given === null ? [] : JSON.parse(String(given)),
   }),
 };
 
-/** Returns the cell of a named column if it is a string, or null for any other value. */
 export function textOrNull(cell: SqlValue): string | null {
   return typeof cell === "string" ? cell : null;
 }

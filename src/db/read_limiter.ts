@@ -11,7 +11,6 @@ export const maxWaitingReads = 400;
 
 interface ReadLimiterOptions {
   readonly maxRunning: number;
-  /** The maximum number of waiting reads. One identity can have at most half of these reads. */
   readonly maxWaiting: number;
   /** The maximum wait, in milliseconds. If a read has a shorter time limit, that limit applies. */
   readonly waitLimitMs: number;
@@ -54,10 +53,7 @@ export class ReadLimiter {
     this.#waiting = new FairQueue(options);
   }
 
-  /**
-   * Admits a read, which must end with {@link leave}. If the read must wait, returns a promise,
-   * which rejects as `overloaded` if the read cannot run in time.
-   */
+  /** Admits a read until {@link leave}. Rejects as `overloaded` if the read cannot run in time. */
   enter(limits: ReadLimits): QueuedRead | Promise<QueuedRead> {
     // A read that waits only because of its identity does not block the reads of other identities.
     const read = new QueuedRead(limits);

@@ -23,9 +23,8 @@ export interface RejectedValue<T extends TypedValue> {
 }
 
 /**
- * Finds the first value that the database rejects for its column's type. Returns null if there is
- * none. Only the database knows what an `inet` or a range accepts. The search is a bisection: each
- * statement tests a part of the values.
+ * Finds the first value that the database rejects for its column's type, or returns null. Only the
+ * database knows what an `inet` or a range accepts. The search is a bisection.
  */
 export async function findRefused<T extends TypedValue>(
   values: readonly T[],

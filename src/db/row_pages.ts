@@ -20,9 +20,8 @@ export interface RowPage extends FetchedRows {
 export const maxPageBytes = 1024 * 1024;
 
 /**
- * Reads the rows of a plan in pages. Each page starts at the position after the last row of the
- * previous page, so every unchanged row is in exactly one page. A page with too many bytes is read
- * again with fewer rows. A page has at least one row, whatever the size of the row.
+ * Reads rows in pages. A page starts after the last row of the previous page, so each unchanged row
+ * is in exactly one page. A page with too many bytes is read again with fewer rows, at least one.
  */
 export function rowPages(
   readsWithin: (maxBytes: number) => Connection,

@@ -60,12 +60,10 @@ export async function fetchRelated(
   reader: RowReader,
 ): Promise<RelatedRows> {
   const { rows } = await connection.query(reader.compile(plan));
-  // The cell after the columns is the index of the key.
   const places = rows.map((cells) => Number(cells[plan.columns.length]));
   return { rows: reader.toRows(rows, plan.columns), places, stored: rows };
 }
 
-/** A page of the rows that a search has found, and their total number. */
 export interface FoundRows extends FetchedRows {
   readonly total: number;
 }
@@ -113,8 +111,7 @@ export async function fetchEstimate(
 }
 
 /**
- * Creates a {@link RowReader}, which caches the decoders of each list of columns. For the meaning
- * of `conflicting`, see {@link createCompiler}.
+ * Creates a {@link RowReader} with cached decoders. For `conflicting`, see {@link createCompiler}.
  */
 export function createRowReader(
   dialect: Dialect,

@@ -10,9 +10,8 @@ export type RetryRandomness = Pick<Runtime, "random">;
 
 export interface TransactOptions {
   /**
-   * True if the work has only one writing statement. The work then runs without a transaction, on
-   * the connection for single writes. Two such statements need a transaction: a retry could
-   * otherwise run the first statement twice.
+   * True if the work has only one writing statement, which then runs without a transaction on the
+   * connection for single writes. With two, a retry could run the first statement twice.
    */
   readonly isAutocommit?: boolean;
 }

@@ -59,10 +59,7 @@ export interface ChangeLog {
   ): Promise<QueryResult & { readonly position: Position }>;
   /** Parses a position that a client sent. Null if the position does not belong to this log. */
   parse(text: string): Position | null;
-  /**
-   * Returns true if a position belongs to the current history of the log. Returns false if the
-   * database was restored to an earlier state, or if the position was purged.
-   */
+  /** Returns false if the database was restored to an earlier state, or the position was purged. */
   holds(position: Position): MaybePromise<boolean>;
   /** Calls `listener` when there can be new changes. Returns the function that removes it. */
   onHint(listener: () => void): () => void;

@@ -24,9 +24,8 @@ export interface FilterEvaluation {
 
 /**
  * Lets the database evaluate filters on row images. The result at `[i][f]` is for `images[i]` and
- * `filters[f]`. Related rows are read in their current state. Usually one statement evaluates all
- * filters on all images. Several statements are necessary for very many rows or values, and if some
- * rows contain invalid values.
+ * `filters[f]`. Related rows are read in their current state. One statement is enough, except for
+ * very many rows or values, or if rows contain invalid values.
  */
 export async function evaluateFilters(
   connection: Connection,
@@ -150,8 +149,7 @@ export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,
 ): readonly { readonly from: number; readonly filters: readonly Filter[] }[] {
-  // Filters can use half of the placeholders, because the row images need the other half. A value
-  // can need four placeholders, for operators of Postgres that ignore case.
+  // Row images need the other half. A value can need four placeholders, to ignore case in Postgres.
   const room = Math.floor(maxValues / 2);
   const parts: { from: number; filters: Filter[]; values: number }[] = [];
   filters.forEach((filter, from) => {

@@ -73,9 +73,8 @@ export function coversPosition(position: Position, earlier: Position): boolean {
 }
 
 /**
- * Returns a number for a position: the more changes the position covers, the greater the number.
- * Every process of the database returns the same number. The numbers of the changes themselves are
- * not in this order on Postgres, where a change gets its number before its commit.
+ * Returns a number for a position, the same in every process: greater if the position covers more
+ * changes. The `seq` of a change cannot be used: Postgres assigns it before the commit.
  */
 export function logPositionOrdinal(position: Position): number {
   if (position.kind === "sequence") return position.seq;
@@ -95,7 +94,6 @@ export function snapshotPosition(text: string, epoch: string): SnapshotPosition 
   };
 }
 
-/** Returns a position in the change log as the text of a `pg_snapshot`. */
 export function snapshotText({ xmin, xmax, running }: SnapshotPosition): string {
   return `${xmin}:${xmax}:${running.join(",")}`;
 }

@@ -12,9 +12,8 @@ import { chunksOf, type Key, keyId, keyOf } from "../../plan/key.ts";
 type DecodeImage = (image: string, table: TableInfo) => Row;
 
 /**
- * Creates the decoder of row images (rows as the change log stores them). A decoded row is like a
- * row that is read from the table. Columns that are never recorded are absent. A recorded column
- * that is missing in the image is null; see {@link createCompletenessTest}.
+ * Creates the decoder of row images (rows as the change log stores them). Never recorded columns
+ * are absent. A recorded column that an image lacks is null: see {@link createCompletenessTest}.
  */
 function imageDecoder(
   reader: RowReader,
@@ -256,9 +255,9 @@ export async function logPositionBefore(
 }
 
 /**
- * Writes each row's optimistic id to all changes of the row by this transaction, beginning at the
- * log position `since`. Returns the ids that were recorded. Omits ids of rows in unrecorded tables,
- * and of rows that no statement has written.
+ * Writes each row's optimistic id to the row's changes by this transaction, from position `since`
+ * on. Returns the recorded ids, without ids of unrecorded tables and of rows that nothing has
+ * written.
  */
 export async function recordOptimisticIds(
   connection: Connection,

@@ -3,9 +3,8 @@ import type { DatabaseError } from "../database_error.ts";
 import { engineOf, type RefusedWrite } from "../engine/engine.ts";
 
 /**
- * Returns the columns of the constraint that rejected a write, in the order of the constraint. The
- * result is empty for a constraint of another table, or if the engine does not name the constraint.
- * The function queries the database: call it only after the transaction of the write has ended.
+ * Returns the columns of the constraint that rejected a write; none if it belongs to another table
+ * or is not named. Queries the database: call this only after the write's transaction has ended.
  */
 export async function constraintColumns(
   error: DatabaseError,

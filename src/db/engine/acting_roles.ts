@@ -16,13 +16,11 @@ export interface RoleOnTable {
   readonly isView: boolean;
   /** True if the role has the rights of the table's owner, so that no policy restricts the role. */
   readonly isExempt: boolean;
-  /** The columns that the role may not read, insert or update. */
   readonly unreadable: ReadonlySet<ColumnInfo>;
   readonly notInsertable: ReadonlySet<ColumnInfo>;
   readonly notUpdatable: ReadonlySet<ColumnInfo>;
 }
 
-/** The login role, and the existing roles that the service acts as. */
 export interface ActingRoles {
   readonly login: ActingRole | null;
   readonly roles: readonly ActingRole[];

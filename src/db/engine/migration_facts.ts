@@ -2,13 +2,11 @@ import type { SqlSyntax } from "../../sql/statements/normal_sql.ts";
 
 /** The properties of an engine by which its types and expressions are compared. */
 export interface ComparisonFacts {
-  /** The syntax in which expressions are parsed and compared. */
   readonly syntax: SqlSyntax;
   /** Returns true if columns of the two types can store the same values. */
   isSameType(wanted: string, has: string): boolean;
 }
 
-/** The properties of an engine by which migrations of a table are planned. */
 export interface PlanningFacts {
   /** True if tables that refer to one another must be dropped in one statement. */
   readonly dropsTogether: boolean;
@@ -21,7 +19,6 @@ export interface PlanningFacts {
   unfit(type: string, column: string): string | null;
   /** True if a CAST of an unfit value fails. False if it returns another value instead. */
   readonly castsCanFail: boolean;
-  /** Returns the SQL that converts the values of a column from one type to another. */
   conversion(column: string, from: string, to: string): string;
   cast(value: string, type: string): string;
 }

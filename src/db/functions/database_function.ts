@@ -56,10 +56,9 @@ export interface FunctionResult {
 export type FunctionArguments = ReadonlyMap<FunctionArgument, unknown>;
 
 /**
- * Prepares a call's transaction. For a query, the transaction is read-only and has a time limit.
- * Returns false if the role may not call the function. This check is needed, because Postgres
- * checks the right to an inlined function only when it plans the statement, and the plan can be
- * from a call by another role.
+ * Prepares a call's transaction: read-only and with a time limit for a query. Returns false if the
+ * role may not call the function. Postgres checks the right to an inlined function only when it
+ * plans the statement, and the plan can be from a call by another role.
  */
 export async function prepareCall(
   { schema, name, args, isQuery }: DatabaseFunction,

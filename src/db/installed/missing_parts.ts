@@ -1,7 +1,6 @@
 import type { Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine.ts";
 
-/** The parts that a service needs in a database to which it writes. */
 export interface NeededParts {
   readonly log: boolean;
   readonly search: boolean;

@@ -1,4 +1,3 @@
-/** A part that the service has added to a database, and the statement that removes it. */
 export interface RemovablePart {
   readonly kind: "trigger" | "function" | "table";
   readonly name: string;

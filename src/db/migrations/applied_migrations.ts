@@ -14,10 +14,7 @@ export interface AppliedMigration {
 
 export const migrationsTable = "_service_migrations";
 
-/**
- * Records a migration, in the same transaction as its statements. Returns false for a file that has
- * a row already, because another process has recorded it.
- */
+/** Records a file in its statements' transaction. Returns false if another process has done so. */
 export async function recordMigration(
   connection: Connection,
   { name, sql }: Pick<MigrationFile, "name" | "sql">,

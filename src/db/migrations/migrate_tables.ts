@@ -83,7 +83,6 @@ async function showPlan(run: MigrationRun): Promise<MigrationPlan> {
   }
 }
 
-/** Throws an Error with the reasons for which a plan is refused, if there are any. */
 export function requireAllowed({ refusals }: MigrationPlan): void {
   if (refusals.length === 0) return;
   throw new Error(`Cannot migrate:\n${refusals.map((one) => `- ${one}`).join("\n")}`);

@@ -12,10 +12,9 @@ export interface TableOfDriver {
 }
 
 /**
- * Checks at startup that all tables exist, by a query of every table. Compares the declared tables
- * with the tables of the database. Throws a plain Error that names all missing tables and columns,
- * and the remedy. Reports other differences, and tables whose query fails for another reason, only
- * to `observe`. If a database is unreachable, its tables are not checked.
+ * Checks at startup by a query of each table that it exists, and compares it with its declaration.
+ * Throws a plain Error that names all missing tables and columns and the remedy. Reports other
+ * faults only to `observe`. Skips unreachable databases.
  */
 export async function checkTables(
   served: readonly TableOfDriver[],

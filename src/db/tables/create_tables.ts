@@ -36,8 +36,7 @@ export async function createTables(
       const { schema, name, formerName } = one.table;
       // No index is created on an existing table, because the table can lack columns of the index.
       if (await isThere({ schema, name }, connection, catalog)) continue;
-      // A table that still has its former name must be renamed, not created. The check of the
-      // tables at startup reports such a table.
+      // A table with its former name must be renamed. The check at startup reports such a table.
       const former = { schema, name: formerName ?? name };
       if (formerName !== null && await isThere(former, connection, catalog)) continue;
       await create(one.table, one.statements, connection);

@@ -8,7 +8,6 @@ import { describeDifference, type Difference, mustFill } from "../migrations/com
 import { findTable, isSameSet, type TableShape } from "../migrations/compare/table_shape.ts";
 import { findDifferences, mayBeSame, tableNames } from "../migrations/migrate_tables.ts";
 
-/** The differences between declared tables and the database, as sentences. */
 export interface Drift {
   readonly faults: readonly NamedDifference[];
   /** The differences that do not prevent serving a table, with the table's name. */

@@ -110,7 +110,6 @@ const listEnds = [
   ...["FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "INTERSECT", "EXCEPT"],
 ];
 
-/** Returns the select lists of all SELECTs of a statement, in the order of the text. */
 export function selectLists(tokens: readonly SqlToken[]): readonly SelectList[] {
   const opens: number[] = [];
   return tokens.flatMap((token, index): readonly SelectList[] => {

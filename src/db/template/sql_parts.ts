@@ -200,7 +200,6 @@ function resultColumn(
   return { ...plainColumn, ...declaration, name: dbName, dbName, default: null, references: null };
 }
 
-/** A token of SQL text, with the details that a template needs. */
 export type SqlToken =
   /** A word as written, and in upper case for comparisons with keywords. */
   | { readonly kind: "word"; readonly text: string; readonly keyword: string }
@@ -231,8 +230,7 @@ const pattern = new RegExp(
     String.raw`(?<text>'(?:[^']|'')*')`,
     String.raw`(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)`,
     String.raw`(?<quoted>"(?:[^"]|"")*")`,
-    // A letter before a string can change where the string ends, as in `E'a\'b'`. SQLite allows
-    // only `X`, as in `X'00'`.
+    // A letter before a string can change its end, as in `E'a\'b'`. SQLite allows only `X'00'`.
     String.raw`(?<prefix>(?:[A-Za-z]|[uU]&)')`,
     String.raw`(?<word>[\p{L}_][\p{L}\p{N}_]*)`,
     String.raw`(?<open>['"]|/\*|\$)`,

@@ -19,9 +19,8 @@ interface GivenConfig {
 }
 
 /**
- * Opens the database of a configuration whose `db` is a Drizzle database: the file or server that
- * Drizzle's client uses. Columns get the names that Drizzle uses in that database. Any other
- * configuration is returned unchanged.
+ * Opens the file or server of Drizzle's client if `db` of a configuration is a Drizzle database,
+ * with the column names that Drizzle uses. Returns any other configuration unchanged.
  */
 export async function openDrizzleOfConfig<Config extends GivenConfig>(
   config: Config,

@@ -10,9 +10,8 @@ import {
 import type { DrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 
 /**
- * Opens a driver for the database of Drizzle's client: the same file or server, with separate
- * connections. A PGlite has only one connection, so the driver and Drizzle share it. Throws an
- * Error for a client that no driver supports.
+ * Opens a driver for the file or server of Drizzle's client, with separate connections. A PGlite
+ * has only one connection, which both share. Throws an Error for a client that no driver supports.
  */
 export async function openDrizzle(
   database: DrizzleDatabase,

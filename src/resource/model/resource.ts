@@ -70,12 +70,15 @@ export interface ResolvedCapabilities {
   readonly enableUpdate: boolean;
   /** True if rows can be deleted. */
   readonly enableDelete: boolean;
+  /** True if the enabled operations can also write batches. */
   readonly enableBatch: boolean;
+  /** True if lists can be exported as CSV and NDJSON. */
   readonly enableExport: boolean;
   /** True if `POST /import` is enabled. An import writes rows while it receives the body. */
   readonly enableImport: boolean;
   /** True if rows can be aggregated. */
   readonly enableAggregations: boolean;
+  /** True if rows that are marked as deleted can be restored. */
   readonly enableRestore: boolean;
   /** True if the resource has live streams. */
   readonly enableSubscribe: boolean;

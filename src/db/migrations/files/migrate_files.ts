@@ -26,7 +26,6 @@ export interface FilesRun {
 }
 
 export interface PendingFiles {
-  /** The files that were not applied yet, in their order. */
   readonly pending: readonly MigrationFile[];
   /** The number of statements that an unfinished file has run, by the file's name. */
   readonly begun: ReadonlyMap<string, number>;

@@ -16,7 +16,6 @@ export function postgresColumnSql(column: ColumnShape): string {
   ].join(" ");
 }
 
-/** Returns the CHECK condition of an enum column, which allows only the strings in `members`. */
 export function membersCheck(column: string, members: readonly string[]): string {
   return `${quoteIdentifier(column)} IN (${members.map(quoteText).join(", ")})`;
 }

@@ -28,7 +28,6 @@ export class TableMigration {
     this.#context = context;
   }
 
-  /** The name of the table in paths and in `allowDrop`. */
   get label(): string {
     return this.pair.table.label;
   }
@@ -43,7 +42,6 @@ export class TableMigration {
     );
   }
 
-  /** Returns true if `allowDrop` contains this part of the table. */
   mayLose(name: string): boolean {
     return includesName(this.#context.rights.allowDrop, `${this.label}.${name}`);
   }
@@ -159,7 +157,6 @@ export interface PlanContext {
   readonly left: string[];
 }
 
-/** Returns true if a list contains a name, ignoring case. */
 export function includesName(names: readonly string[], name: string): boolean {
   return names.some((one) => isSameName(one, name));
 }

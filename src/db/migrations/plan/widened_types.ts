@@ -11,7 +11,7 @@ export function typeParts(type: string): TypeParts {
 }
 
 /**
- * Returns true if the second type has enough digits for the first, as `numeric(12,2)` has for
+ * Returns true if the second type has enough digits for the first: `numeric(12,2)` has enough for
  * `numeric(10,2)`. A type without numbers has room for all values.
  */
 export function hasEnoughDigits(

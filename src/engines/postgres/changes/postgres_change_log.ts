@@ -187,7 +187,6 @@ function isUnfinished(from: Position | ChangeLogStep): from is UnfinishedStep {
   return "changes" in from && from.to === null;
 }
 
-/** The changes of one read of the Postgres log, and the position after them. */
 export interface LogPage {
   /** The position after all changes that the statement's snapshot can see. */
   readonly position: SnapshotPosition;

@@ -277,10 +277,9 @@ function isWrite(plan: Plan): plan is WritePlan {
 }
 
 /**
- * Returns the tables to which a statement writes, by their full names as in the change log. EXPLAIN
- * finds them without running the statement, but not tables to which only triggers and functions
- * write. The statement must be an INSERT, UPDATE, DELETE, MERGE or WITH. Returns null if the server
- * returns no readable plan.
+ * Returns the full names, as in the change log, of the tables to which an INSERT, UPDATE, DELETE,
+ * MERGE or WITH writes. EXPLAIN finds them without running the statement, but not tables to which
+ * only triggers and functions write. Returns null if the server returns no readable plan.
  */
 export async function readTargetTables(
   { text, values }: Statement,

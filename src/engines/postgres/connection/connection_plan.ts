@@ -172,9 +172,8 @@ export function isTlsFailure(error: unknown): boolean {
 const tlsFailureName = "TlsFailure";
 
 /**
- * Returns the TLS rules of a connection's parameters. Channel binding proves that the server knows
- * the password, but the library does not support it. If the parameters require channel binding, the
- * certificate must prove the server's identity instead.
+ * Returns the TLS rules of a connection's parameters. If these require channel binding, which the
+ * library does not support, the certificate must prove the server's identity instead.
  */
 export function tlsOfParameters(
   get: Lookup,
