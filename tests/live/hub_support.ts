@@ -56,8 +56,8 @@ export interface TestHub {
 
 /** The options of a test hub. */
 export interface TestHubOptions {
-  /** The columns that are never recorded. */
   readonly credentials?: Pick<Credentials, "of">;
+  /** The columns that are never recorded. */
   readonly excluded?: ReadonlySet<ColumnInfo>;
   /** Tables beside the one that is followed. */
   readonly related?: readonly TableLike<unknown, unknown>[];
@@ -92,7 +92,7 @@ export async function withHub(
   const raw = await openChangeLog({
     driver: db.driver,
     tables,
-    changes: resolveChangesOptions(),
+    changes: { ...resolveChangesOptions(), exclude: options.excluded ?? new Set() },
     runtime,
   });
   const log = options.wrap?.(raw) ?? raw;

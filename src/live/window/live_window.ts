@@ -13,7 +13,7 @@ import { compareOrderValues } from "../aggregate/incremental_aggregate.ts";
 import { recordedJsonValue } from "../aggregate/maintained_group.ts";
 import { eventRowId } from "../dispatch/server_sent_events.ts";
 import type { WindowQuery } from "../live_view.ts";
-import { liveReadLimits } from "../match/matcher.ts";
+import { isSameStored, liveReadLimits } from "../match/matcher.ts";
 import { type RowChange, rowChangeKey, type Transition } from "../match/row_change.ts";
 import type { ResultQuery } from "../result/result_stream.ts";
 import {
@@ -35,12 +35,14 @@ interface WindowReading {
   readonly rows: WindowRows;
 }
 
-/** The first rows of a list, read again after each change of a row that might be among them. */
+/** The first rows of a list, read again after a change that only the database can apply to them. */
 export class LiveWindow extends SharedResult<WindowReading> {
   readonly #options: LiveWindowOptions;
   readonly #isComparable: boolean;
   #rows: WindowRows = new Map();
   #state: WindowState | null = null;
+  /** False if the rows contain changes of a step of the log that has not been received wholly. */
+  #isShown = true;
   /** The changes since the beginning of the current read, by the log positions after them. */
   #received: (readonly [readonly Transition[], Position | null])[] = [];
 
@@ -63,14 +65,14 @@ export class LiveWindow extends SharedResult<WindowReading> {
 
   override receive(transitions: readonly Transition[], to: Position | null): void {
     if (this.isReading && this.#received.push([transitions, to]) > maxReceived) this.outdate();
-    if (!this.isExact || this.#areOutside(transitions)) return;
-    this.isExact = false;
-    this.readIn(0);
+    if (!this.isExact) return;
+    this.#apply(transitions, to);
+    if (!this.isExact) this.readIn(0);
   }
 
   override doubt(rowChange: RowChange): void {
-    const kind = rowChange.after === null ? "removed" : "changed";
-    if (!this.isExact || !this.#areOutside([{ kind, rowChange }])) this.outdate();
+    const transition = { kind: "changed", rowChange } as const;
+    if (!this.isExact || this.#rowsAfter(this.#rows, transition) !== this.#rows) this.outdate();
   }
 
   protected override outdate(): void {
@@ -106,32 +108,80 @@ export class LiveWindow extends SharedResult<WindowReading> {
     const later = this.#received.filter(([, to]) => to === null || !coversPosition(position, to));
     this.#received = [];
     this.#rows = rows;
-    this.isExact = later.every(([changes, to]) => to !== null && this.#areOutside(changes));
     // The position of a read without rows can be older than the read.
     const isNewer = this.shownAt === null || coversPosition(position, this.shownAt);
     this.#publish(isNewer ? position : this.shownAt ?? position);
+    this.isExact = true;
+    for (const [changes, to] of later) {
+      this.isExact &&= to !== null;
+      if (this.isExact) this.#apply(changes, to);
+    }
   }
 
-  /** Returns true if the rows were outside of the window before the changes, and certainly stay. */
-  #areOutside(transitions: readonly Transition[]): boolean {
-    return transitions.every(({ kind, rowChange }) => {
-      if (this.#rows.has(this.#idOf(rowChangeKey(rowChange, this.query.table)))) return false;
-      const { after, changed } = rowChange;
-      return kind === "removed" || after === null || changed === 0 || this.#isAfterEnd(after.row);
-    });
+  /** Applies the changes to the rows in memory, or sets `isExact` to false. */
+  #apply(transitions: readonly Transition[], to: Position | null): void {
+    for (const transition of transitions) {
+      const rows = this.#rowsAfter(this.#rows, transition);
+      this.isExact = rows !== null;
+      if (rows === null) return;
+      this.#isShown &&= rows === this.#rows;
+      this.#rows = rows;
+    }
+    if (to !== null && !this.#isShown) this.#publish(to);
   }
 
-  /** Returns true if a row certainly follows the last row of a full window. */
-  #isAfterEnd(row: Row): boolean {
-    const { window } = this.#options;
-    const order = this.#orderOf(row);
-    const last = [...this.#rows.values()].at(-1)?.order;
-    if (last === undefined || this.#rows.size < window.limit || !this.#isComparable) return false;
-    if (order.includes(undefined) || last.includes(undefined)) return false;
-    const signs = window.order.map((key, index) =>
-      compareOrderValues(order[index], last[index], key)
+  /** Returns the rows after a change, or null if only the database knows them. */
+  #rowsAfter(rows: WindowRows, { kind, rowChange }: Transition): WindowRows | null {
+    const { window: { limit, order: keys } } = this.#options;
+    const id = this.#idOf(rowChangeKey(rowChange, this.query.table));
+    const known = rows.get(id);
+    const isFull = rows.size >= limit;
+    const { before, after, changed } = rowChange;
+    if (kind === "removed" || after === null || (known === undefined && changed === 0)) {
+      if (known === undefined) return rows;
+      return isFull ? null : new Map([...rows].filter(([other]) => other !== id));
+    }
+    const isInPlace = known !== undefined && before !== null &&
+      keys.every(({ column }) => isSameStored(before.row, after.row, column));
+    if (isInPlace) {
+      const json = this.#jsonOf(after.row);
+      return json === null ? null : new Map(rows).set(id, { ...known, json });
+    }
+    const order = this.#orderOf(after.row);
+    const last = [...rows.values()].at(-1);
+    const signAtEnd = last === undefined ? 0 : this.#compare(order, last.order);
+    // After the last row of a full window, there can be rows that are not in memory.
+    if (isFull && signAtEnd > 0) return known === undefined ? rows : null;
+    const json = Number.isNaN(signAtEnd) ? null : this.#jsonOf(after.row);
+    if (json === null) return null;
+    const entries = [...rows].filter(([other]) => other !== id);
+    const signs = entries.map(([, other]) => this.#compare(order, other.order));
+    if (signs.includes(NaN)) return null;
+    const place = signs.findIndex((sign) => sign < 0);
+    entries.splice(place < 0 ? entries.length : place, 0, [id, { json, order }]);
+    return new Map(entries.slice(0, limit));
+  }
+
+  /** Compares two rows as the database does; NaN if only the database can. */
+  #compare(order: WindowRow["order"], other: WindowRow["order"]): number {
+    if (!this.#isComparable || order.includes(undefined) || other.includes(undefined)) return NaN;
+    const signs = this.#options.window.order.map((key, index) =>
+      compareOrderValues(order[index], other[index], key)
     );
-    return (signs.find((sign) => sign !== 0) ?? 0) > 0;
+    return signs.find((sign) => sign !== 0) ?? 0;
+  }
+
+  /** Returns what a client sees of a recorded row, or null if only the database knows all of it. */
+  #jsonOf(row: Row): string | null {
+    const { table: { columns }, view } = this.query;
+    if (view.shown.length > 0 || columns.some(({ name }) => !Object.hasOwn(row, name))) return null;
+    try {
+      const items = view.present([row], this.identity);
+      return items instanceof Promise ? null : writeJson(items[0] ?? {});
+    } catch {
+      // A read fails in the same way, and ends the streams.
+      return null;
+    }
   }
 
   #orderOf(row: Row): readonly unknown[] {
@@ -144,6 +194,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
 
   #publish(position: Position): void {
     this.shownAt = position;
+    this.#isShown = true;
     const rows = this.#rows;
     const { resumeTokens, limits: { maxEventBytes } } = this.context;
     if (rows.values().reduce((sum, { json }) => sum + json.length, 0) > maxEventBytes) {

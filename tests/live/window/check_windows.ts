@@ -1,11 +1,11 @@
 /**
  * Checks streams with a limit by random writes, on SQLite and Postgres:
- * `deno task check-windows [writes] [seed]`. Each thousand writes have a seed of their own, which is
- * printed if it finds a difference.
+ * `deno task check-windows [writes] [seed] [engine]`. Each thousand writes have a seed of their own,
+ * which is printed if it finds a difference.
  */
 import { startPostgresCluster } from "../../support/postgres_cluster.ts";
 
-const [writes = "100000", first = "1"] = Deno.args;
+const [writes = "100000", first = "1", only = ""] = Deno.args;
 const given = Deno.env.get("TEST_POSTGRES_URL");
 const server = given === undefined
   ? await startPostgresCluster({ settings: { jit: "off" } })
@@ -20,21 +20,30 @@ const { engineOfEachDialect } = await import("../../support/engines.ts");
 const { runWindowModel } = await import("./window_model.ts");
 
 let failed = 0;
-await Promise.all(engineOfEachDialect.map(async (engine) => {
+const checked = engineOfEachDialect.filter(({ name }) => name.includes(only));
+await Promise.all(checked.map(async (engine) => {
   const total = { steps: 0, comparisons: 0, resumed: 0 };
-  for (let seed = Number(first); total.steps < Number(writes) && failed === 0; seed++) {
-    const steps = Math.min(1_000, Number(writes));
+  const print = () =>
+    console.log(
+      `${engine.name}: ${total.steps} writes, ${total.comparisons} comparisons with a list, ` +
+        `${total.resumed} reconnects`,
+    );
+  for (let seed = Number(first), thousands = 1; total.steps < Number(writes); seed++) {
+    const steps = Math.min(1_000, Number(writes) - total.steps);
     const run = await runWindowModel(engine, { seed, steps }).catch((error) => {
-      failed++;
-      console.error(`seed ${seed} on ${engine.name}: ${error.message}`);
-      return total;
+      console.error(`seed ${seed} on ${engine.name}: ${error.stack}`);
+      return null;
     });
+    if (run === null) {
+      failed++;
+      break;
+    }
     total.steps += run.steps;
     total.comparisons += run.comparisons;
     total.resumed += run.resumed;
+    if (thousands++ % 10 === 0) print();
   }
-  const { steps, comparisons, resumed } = total;
-  console.log(`${engine.name}: ${steps} writes, ${comparisons} comparisons, ${resumed} reconnects`);
+  print();
 }));
 await server.stop();
 Deno.exit(failed === 0 ? 0 : 1);

@@ -75,28 +75,39 @@ function withReads(
   });
 }
 
+const update = (id: number, set: string) => `UPDATE rows SET ${set} WHERE id = ${id}`;
 const insert = (id: number, rank: number) => `INSERT INTO rows (id, rank) VALUES (${id}, ${rank})`;
 
-Deno.test("only a change that may concern a row of a window makes the database read", () =>
+Deno.test("only a row that leaves a full window makes the database read", () =>
   withReads(async ({ subscribe, write }, reads) => {
     const client = readAll(await subscribe(top(3)), line);
     await untilIdle();
-    assertEquals(client.sent.splice(0), ["5,4,3"]);
-    await write(insert(6, 35), insert(7, 60), "UPDATE rows SET title = 'b' WHERE id = 4");
-    assertEquals([client.sent.splice(0), reads.count], [["-3", "+7", "~4"], 2]);
-    // A change after the end of the window is not sent.
-    await write(
-      insert(8, 5),
-      "UPDATE rows SET rank = 6 WHERE id = 1",
-      "DELETE FROM rows WHERE id = 2",
-    );
-    assertEquals([client.sent.splice(0), reads.count], [[], 2]);
-    await write("DELETE FROM rows WHERE id = 5");
-    assertEquals([client.sent.splice(0), reads.count], [["-5", "+6"], 3]);
-    await write("UPDATE rows SET rank = 1 WHERE id = 7");
-    assertEquals([client.sent.splice(0), reads.count], [["-7", "+3"], 4]);
-    await write("DELETE FROM rows WHERE id <> 1");
-    assertEquals([client.sent.splice(0), reads.count], [["-4", "-6", "-3", "+1"], 5]);
+    assertEquals([client.sent.splice(0), reads.count], [["5,4,3"], 1]);
+    // Each item: the writes of a moment, the events, and the number of reads until then.
+    const moments: readonly (readonly [string[], string[], number])[] = [
+      [[insert(6, 35), insert(7, 60), update(4, "title = 'b'")], ["-3", "+6", "-6", "+7", "~4"], 1],
+      // A change after the end of the window is not sent.
+      [[insert(8, 5), update(1, "rank = 6"), "DELETE FROM rows WHERE id = 2"], [], 1],
+      [["DELETE FROM rows WHERE id = 5"], ["-5", "+6"], 2],
+      // The rows change places, and the last one changes without losing its place.
+      [[update(4, "rank = 70"), update(6, "title = 'c'")], ["~4", "~6"], 2],
+      [[update(6, "rank = 36"), update(3, "rank = 37")], ["~6", "-6", "+3"], 2],
+      // Equal ranks are in the order of the primary key.
+      [[insert(9, 37), insert(0, 37)], ["-3", "+0"], 2],
+      // Another row may now precede the last one.
+      [[update(0, "rank = 36")], ["-0", "+3"], 3],
+      [[update(7, "rank = 1")], ["-7", "+9"], 4],
+      [[update(4, "rank = NULL")], ["-4", "+0"], 5],
+      [["DELETE FROM rows WHERE id NOT IN (1, 4)"], ["-3", "-9", "-0", "+1", "+4"], 6],
+      // Without a row after its end, a window needs no read.
+      [[insert(2, 3)], ["+2"], 6],
+      [["DELETE FROM rows WHERE id = 1"], ["-1"], 7],
+      [["DELETE FROM rows WHERE id = 2"], ["-2"], 7],
+    ];
+    for (const [writes, events, count] of moments) {
+      await write(...writes);
+      assertEquals([client.sent.splice(0), reads.count], [events, count], writes.join());
+    }
     await close(client);
   }));
 
@@ -131,11 +142,16 @@ Deno.test("changes during a read are neither lost nor cause more than one furthe
     await write("DELETE FROM rows WHERE id = 5");
     await write();
     assertEquals([client.sent.splice(0), reads.count], [["5,4", "-5", "+3"], 2]);
-    // The rows may enter: the state that was read is shown, and the window is read again.
+    // Rows enter: the state that was read is shown, and then the changes.
     during(insert(6, 60), insert(7, 70), "DELETE FROM rows WHERE id = 3");
-    await write("UPDATE rows SET rank = 1 WHERE id = 4");
+    await write(update(4, "rank = 1"));
     await write();
-    assertEquals([client.sent, reads.count], [["-4", "+2", "-3", "-2", "+7", "+6"], 4]);
+    assertEquals([client.sent.splice(0), reads.count], [["-4", "+2", "-2", "+6", "-3", "+7"], 3]);
+    // Rows leave: the window is read again.
+    during("DELETE FROM rows WHERE id = 6", "DELETE FROM rows WHERE id = 2", insert(9, 9));
+    await write("DELETE FROM rows WHERE id = 7");
+    await write();
+    assertEquals([client.sent, reads.count], [["-7", "+2", "-6", "-2", "+1", "+9"], 5]);
     await close(client);
   }));
 

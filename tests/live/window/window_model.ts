@@ -41,6 +41,8 @@ const orders = [
   ["", "id"],
   ["-id", "id DESC"],
 ] as const;
+/** In the order of their code points, which is not that of UTF-16. */
+const titles = ["Z", "a", "b", "\u{e9}", "\u{ff5e}", "\u{1f600}"] as const;
 const filters = [["", "1 = 1"], ["rank>=2", "rank >= 2"], ["title!=b", "title <> 'b'"]] as const;
 const shapes = ["", "&select=id,title", "&include=team(select:name)"] as const;
 
@@ -204,7 +206,7 @@ class World {
     const id = 1 + chance.below(Math.max(1, this.#lastId));
     const rank = chance.below(4) === 0 ? "NULL" : String(chance.below(5));
     const team = chance.below(4) === 0 ? "NULL" : String(1 + chance.below(3));
-    const title = chance.pick(["a", "b", "c"]);
+    const title = chance.pick(titles);
     switch (chance.below(14)) {
       case 0:
       case 1:
@@ -270,7 +272,7 @@ class World {
     const chance = this.#chance;
     const rank = chance.below(4) === 0 ? "NULL" : chance.below(5);
     const team = chance.below(4) === 0 ? "NULL" : 1 + chance.below(3);
-    const [owner, title] = [chance.pick(users), chance.pick(["a", "b", "c"])];
+    const [owner, title] = [chance.pick(users), chance.pick(titles)];
     await this.#sql(
       "INSERT INTO items (id, team_id, owner_id, title, rank) " +
         `VALUES (${++this.#lastId}, ${team}, '${owner}', '${title}', ${rank})`,
