@@ -24,10 +24,7 @@ export interface PageEnvironment extends RequestEnvironment {
   onWake(run: () => void): () => void;
 }
 
-/**
- * The environment of a client: requests, time, random numbers, and browser APIs that other
- * runtimes lack. Tests can replace it.
- */
+/** A client's environment: requests, time, random numbers and browser APIs. Tests replace it. */
 export interface ClientEnvironment extends PageEnvironment {
   /** Web Locks, or null or undefined if the runtime has none. */
   readonly locks: WebLocks | null | undefined;

@@ -3,7 +3,7 @@ import type { ApiResource, FieldOf, IncludeOf, PathOf } from "./rows.ts";
 
 /** The options of every request. */
 export interface RequestOptions {
-  /** Aborts the request. The promise then rejects with the signal's `reason`. */
+  /** The signal that aborts the request. The promise then rejects with the signal's `reason`. */
   readonly signal?: AbortSignal | undefined;
   /** Timeout of the response, in milliseconds. Default: the timeout of the client. */
   readonly timeoutMs?: number | undefined;
@@ -28,10 +28,7 @@ export type OrderInput<Field extends string> =
   | `${Field}:asc`
   | `${Field}:desc`;
 
-/**
- * The fields by which rows can be ordered. A dotted name is a field of a related row, or a path to
- * a value in a document.
- */
+/** The fields that can order rows. A dotted name leads to a related row, or into a document. */
 export type OrderFieldOf<R extends ApiResource> =
   | PathOf<R>
   | `${keyof R["relations"] & string}.${string}`;

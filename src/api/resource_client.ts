@@ -47,7 +47,7 @@ export interface ReadCalls<R extends ApiResource, Rule = never> {
   readonly list: RowsRequest<R, "page", Rule>;
   /** Yields all rows that match the filter, which are read page by page. */
   readonly all: RowsRequest<R, "rows", Rule>;
-  /** Returns one row with its ETag, or null if the ETag still equals `ifNoneMatch`. */
+  /** Returns one row with its ETag, or null if the row's ETag still equals `ifNoneMatch`. */
   get<
     Fields extends PathOf<R> = FieldOf<R>,
     Included extends IncludeOf<R> = never,
@@ -151,9 +151,8 @@ export interface CreateBatches<R extends ApiResource, Rule = never> {
     options?: OptionsWith<Rule, WriteRequestOptions>,
   ): Promise<R["row"][]>;
   /**
-   * Creates any number of rows in successive batches, and returns the number of rows. If a batch
-   * fails, the rows of earlier batches remain. The last number that `onProgress` received is the
-   * number of these rows.
+   * Creates any number of rows in successive batches, and returns their number. If a batch fails,
+   * the rows of earlier batches remain: as many as `onProgress` last received.
    */
   import(
     rows: Iterable<R["create"]> | AsyncIterable<R["create"]>,

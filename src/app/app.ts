@@ -48,10 +48,7 @@ import { readTables } from "./read_tables.ts";
 import { emptyTableFacts, RoleRights } from "../db/tables/table_facts.ts";
 import { tryScopes } from "./try_scopes.ts";
 
-/**
- * An app without a listener for HTTP. `Api` contains the types of the resources, which the compiler
- * infers from the configuration.
- */
+/** An app without HTTP listener. `Api` has the resources' types, inferred from the options. */
 export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   /** Returns the response to one request. Never rejects. `info` describes the connection. */
   fetch(request: Request, info?: RequestInfo): Promise<Response>;
@@ -67,8 +64,7 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   drain(): void;
   /**
    * Starts the reader threads of SQLite files, so that the first requests do not wait for them.
-   * `serve` calls this method as soon as the service listens. A program that does not use `serve`
-   * should call it, too.
+   * `serve` calls this method when the service listens. Other programs should call it, too.
    */
   warmUp(): void;
   /**
@@ -102,8 +98,8 @@ export interface RequestInfo {
   /** The address of the client, or of the last proxy between the client and the service. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
   /**
-   * A promise that ends when the response was sent or can no longer be sent. Without this promise,
-   * only the request's abort signal shows that the client of a live stream has disconnected.
+   * A promise that ends when the response was sent or can no longer be sent. Without it, only the
+   * request's abort signal shows that the client of a live stream has disconnected.
    */
   readonly completed?: Promise<unknown> | undefined;
 }

@@ -76,7 +76,6 @@ export interface AppObservability {
   close(): void;
 }
 
-/** Opens the metrics, spans and logs that the configuration of an app enables. */
 export function openObservability(
   { observability }: ResolvedConfig,
   runtime: Runtime,
@@ -187,7 +186,6 @@ function createObservationCounter(metrics: Metrics, next: Observer): Observer {
   };
 }
 
-/** Returns the reason or the name that distinguishes observations of the same kind. */
 function detailOf(observation: Observation): string {
   switch (observation.kind) {
     case "proof_of_work_refused":

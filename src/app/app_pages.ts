@@ -132,7 +132,6 @@ interface OpenapiSourceDependencies {
   hono(): Hono<AppEnv>;
 }
 
-/** Returns the facts about an app that its schema and its OpenAPI document contain. */
 export function openapiSource(
   { config, resolved, resources, authenticators, hono }: OpenapiSourceDependencies,
 ): OpenapiInput {

@@ -199,7 +199,6 @@ const path = textLike(
 
 const roleName = textLike("", /./).fitting("the name of a role of the database", isStorable);
 
-/** Descriptions of all options of a service: of its app and of its listener. */
 export const serviceOptionRules = groupOf<ServiceConfig & ListenOptions>()({
   db: appDatabaseOption().required(),
   resources: listOf("what resource(table, options) gives", definitionOption()).required(),

@@ -142,7 +142,6 @@ function requireRestricted(names: readonly string[], { roles, rights }: ActingRo
   );
 }
 
-/** Returns messages about rights that the operator might not intend. */
 function notices(
   { roles, system }: ActAsOptions,
   { login, rights, faults }: ActingRoles,

@@ -9,7 +9,6 @@ import { corsMiddleware } from "../service/cors.ts";
 import { resolveDashboard } from "../service/dashboard/dashboard_options.ts";
 import { resolveObservability } from "../service/observability/observability_options.ts";
 
-/** The configuration of an app, with a value for every option. */
 export type ResolvedConfig = ReturnType<typeof resolveConfig>;
 
 /** Validates the configuration and sets defaults. Throws a plain Error for an invalid option. */

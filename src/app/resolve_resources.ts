@@ -123,10 +123,9 @@ function pathInCode({ url }: Resource, { basePath }: ResolvedConfig): string {
 }
 
 /**
- * Resolves the option `nestedWrites` to the columns that nested writes fill in. Such columns are
- * foreign keys of related rows, so a request need not set them. Throws a plain Error for
- * `nestedWrites` without relations, and for a link table with a required column that neither a
- * relation nor the database fills in.
+ * Resolves the option `nestedWrites` to the columns that nested writes fill in: foreign keys of
+ * related rows, which a request need not set. Throws a plain Error for `nestedWrites` without
+ * relations, and for a link table with a required column that nothing fills in.
  */
 function resolveNestedWrites(
   definitions: readonly ResourceDefinition[],

@@ -60,7 +60,6 @@ function adviseIndexes(
   }
 }
 
-/** A test call of a scope with an example user. */
 interface Trial {
   readonly name: string;
   readonly policyName: string | null;

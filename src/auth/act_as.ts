@@ -35,7 +35,7 @@ export function identityFunction(
     }
     const names = new Set<string>();
     for (const [name, value] of Object.entries(settings)) {
-      // A policy can parse the value as JSON, so the check also decodes escapes such as `\u0041`.
+      // A policy can parse the value as JSON, so this also decodes escapes such as `\u0041`.
       const read = String(value).replace(
         /\\(?:u([\da-f]{4})|.)/gis,
         (all, hex?: string) => hex === undefined ? all : String.fromCharCode(parseInt(hex, 16)),

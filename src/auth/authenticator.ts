@@ -3,7 +3,7 @@ import type { User } from "./authorize.ts";
 
 /** The result of identifying a request: its user, and when the credential expires. */
 export interface Identification {
-  /** The user: always the same object for one credential, because streams are grouped by object. */
+  /** The user. One credential always has the same object, because streams are grouped by object. */
   readonly user: User;
   /** When the credential expires, in milliseconds since 1970; undefined if unknown. */
   readonly expiresAt?: number | undefined;
@@ -51,7 +51,7 @@ export interface Authenticator {
   readonly routes?: Router | undefined;
   /** The OpenAPI security schemes by name. A request needs a credential of only one scheme. */
   readonly securitySchemes?: Readonly<Record<string, SecurityScheme>> | undefined;
-  /** Releases what the authenticator uses. Called when the app is closed. */
+  /** Releases the authenticator's resources. Called when the app is closed. */
   close?(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export interface Authenticator {
 export interface AuthenticatorDefinition {
   /** The name of the authenticator in messages. */
   readonly name: string;
-  /** Creates the authenticator. The app calls this once, with its store, database and settings. */
+  /** Creates the authenticator with the app's store, database and settings. Called once. */
   open(parts: never): MaybePromise<Authenticator>;
 }
 

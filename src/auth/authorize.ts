@@ -14,7 +14,7 @@ export interface Grant {
   readonly user: User | null;
   /** The accessible rows. A written row must be one of these rows before and after the write. */
   readonly rows: Filter;
-  /** The rows that the caller may know to exist. Access to other rows fails with "not found". */
+  /** The rows that the caller may know to exist. Access to any other row fails with "not found". */
   readonly visible: Filter;
 }
 
@@ -47,7 +47,7 @@ export function authorize(
  * user has access. Later, {@link authorize} finds out which rows the user may access.
  */
 export function requireAccess(access: Access, user: User | null, policy: AccessPolicy): void {
-  // A public scope is not called yet, because its result can be different later.
+  // Does not call a public scope yet, because its result can be different later.
   if (policy.public.has(access) || policy.publicScopes.has(access)) return;
   requireUser(access, user);
   if (!policy.scopes.has(access)) throw forbidden(access);
@@ -123,8 +123,8 @@ export type ScopeFunction<U extends User = User, Of = AnyTable> = (
 export type PublicScopeFunction<Of = AnyTable> = () => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 
 /**
- * The rows that every caller may access, even without a user. `true` means all rows. A function
- * returns the filter of these rows. A user may also access the rows of the user's scope.
+ * The rows that every caller may access, even without a user: `true` for all rows, or a function
+ * that returns their filter. A user may also access the rows of the user's scope.
  */
 export interface PublicOptions<Of = AnyTable> {
   /** The rows that every caller may list, read and count. */

@@ -85,7 +85,7 @@ export const billingOptionRules = groupOf<BillingOptions>()({
     'origins, like "https://example.com"',
     testedValue<string>("an origin", (given) => {
       const url = typeof given === "string" ? URL.parse(given) : null;
-      // The host of a URL may contain `*`, but no request has such an origin.
+      // The host of a URL may contain `*`. No request has such an origin, so the option is invalid.
       return url !== null && /^https?:$/.test(url.protocol) && url.origin === given &&
         !url.hostname.includes("*");
     }),

@@ -164,7 +164,6 @@ function commandOf(args: readonly string[]) {
 
 const { port, host } = listenOptionRules;
 
-/** The text that `--help` prints: a description of all command-line arguments. */
 export const helpText: string = `resource-api: a complete HTTP API from database tables
 
 Usage:

@@ -16,7 +16,6 @@ import { isSameSecret } from "../protocol/byte_text.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 import type { Random } from "../runtime/runtime.ts";
 
-/** The service that a command starts, and its description for the banner. */
 export interface CliService {
   readonly config: ServeConfig & OpenConfig;
   /** The text after "Serving" in the banner, for example `shop.db, read-only`. */

@@ -120,7 +120,6 @@ export function parseMcpArguments(args: readonly string[]) {
   };
 }
 
-/** The arguments of the command `search`, which indexes all rows again. */
 export type SearchCommand = ReturnType<typeof parseSearchArguments>;
 
 export function parseSearchArguments(args: readonly string[]) {

@@ -21,7 +21,7 @@ export interface OpenHold {
   readonly expiresAt: number;
 }
 
-/** Decodes the stored state of an account; undefined means an account without entries. */
+/** Decodes the stored state of an account. An `undefined` value is an account without entries. */
 export function decodeAccountState(account: string, value: unknown): AccountState {
   // The cast is safe, because no other code writes this key.
   return value === undefined ? { account, balance: 0, seq: 0, holds: [] } : value as AccountState;
@@ -30,10 +30,7 @@ export function decodeAccountState(account: string, value: unknown): AccountStat
 /** A new entry without the members that are computed from the account's state. */
 export type NewEntry = Omit<LedgerEntry, "seq" | "balance" | "at">;
 
-/**
- * Collects the entries that one operation adds to an account. Throws a 409 if the balance would not
- * be an exact integer any more. No entry is then stored.
- */
+/** Collects an operation's new entries. Throws a 409 if the balance would not be exact any more. */
 export class Entries {
   #state: AccountState;
   readonly #at: string;

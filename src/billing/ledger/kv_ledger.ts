@@ -128,7 +128,8 @@ export class KvLedger implements CreditsLedger {
       };
       return {
         result: { ...done.result, reservation: done.result.ok ? reservation : null },
-        // The record is kept longer than the reservation, so that a repeated call still finds it.
+        // The record is kept for longer than the reservation, so that a repeated call still finds
+        // it.
         records: recordMutations(record, done.record, keepMs + given.lifetimeMs),
       };
     });
@@ -261,7 +262,7 @@ export class KvLedger implements CreditsLedger {
   }
 }
 
-/** Maximum number of changes in one commit. They fill about half of the largest possible commit. */
+/** Maximum number of changes in one commit. A commit could hold about twice as many. */
 const maxChanges = 128;
 
 /** How long keys of consumptions and of ended reservations are kept, in milliseconds. */

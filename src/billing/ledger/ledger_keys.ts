@@ -5,7 +5,6 @@ export const ledgerKeys = {
   /** Balance and open reservations of an account. All changes write this key, so they conflict. */
   state: (account: string): KeyValueKey => ["credits", "state", partOf(account)],
   states: ["credits", "state"],
-  /** One entry of an account. Entries are never overwritten. */
   entry: (account: string, seq: number): KeyValueKey => [
     ...["credits", "entry", partOf(account)],
     seq,

@@ -21,7 +21,6 @@ export interface EndedReservation extends LedgerResult {
   readonly state: ReservationState;
 }
 
-/** The stored result of an operation that had an idempotency key. */
 export interface OperationRecord {
   /** Identifies the operation and its amount. A reuse of the key must have the same fingerprint. */
   readonly fingerprint: string;
@@ -34,19 +33,16 @@ export interface ReservationRecord extends Omit<OpenHold, "id"> {
   readonly state: ReservationState;
 }
 
-/** An idempotency key, and the record that an earlier operation stored under the key, if any. */
 export interface KeyedRecord {
   readonly key: string;
   readonly record: OperationRecord | undefined;
 }
 
-/** The result of an operation, and the record to store under its idempotency key. */
 export interface OperationOutcome {
   readonly result: LedgerResult;
   readonly record: OperationRecord | null;
 }
 
-/** Credits to add to a balance or subtract from it, without a reservation. */
 export interface BalanceChange {
   readonly kind: "grant" | "consume";
   readonly amount: number;
@@ -160,7 +156,6 @@ export function reserveCredits(
   };
 }
 
-/** How a reservation ends: by a commit or a release. */
 export interface ReservationEnd {
   readonly id: string;
   readonly state: "committed" | "released";
@@ -168,7 +163,6 @@ export interface ReservationEnd {
   readonly used: number | null;
 }
 
-/** Ends a reservation: charges the used credits and returns the rest. */
 export function endReservation(
   posting: Entries,
   { id, state, used }: ReservationEnd,
@@ -226,7 +220,7 @@ function endOf({ state }: ReservationRecord): ReservationState {
   return state === "open" ? "expired" : state;
 }
 
-/** Maximum number of open reservations of an account: one record contains them all. */
+/** Maximum number of open reservations of an account, because one record contains all of them. */
 const maxHolds = 100;
 
 function replayed(keyed: KeyedRecord | null, fingerprint: string): OperationOutcome | null {

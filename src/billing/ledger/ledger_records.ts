@@ -11,7 +11,6 @@ export function asReservation(value: unknown): ReservationRecord | undefined {
   return value as ReservationRecord | undefined;
 }
 
-/** Returns the mutation that stores a record, or an empty list if the record is null. */
 export function recordMutations(
   key: KeyValueKey,
   value: unknown,

@@ -153,7 +153,7 @@ export interface BillingProvider {
   readonly isSigned: boolean;
   /** True in live mode, false in test mode, or null if deliveries do not show the mode. */
   readonly isLive: boolean | null;
-  /** True if the provider looks up customers by the buyer's unverified email address. */
+  /** True if the provider finds customers by a buyer's email address, which is unverified. */
   readonly findsCustomerByEmail?: boolean;
   /** Creates a page on which a customer pays. */
   createCheckout(checkout: ProviderCheckout): Promise<CheckoutSession>;
@@ -182,7 +182,7 @@ export interface BillingProvider {
   readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
   /** Returns the state of a subscription whose payments name no prices; null if unknown. */
   readTerms?(subscriptionId: string): Promise<ReadTerms | null>;
-  /** Returns all prices of a payment whose event lacks prices, or no prices if too many exist. */
+  /** Returns all prices of a payment whose event lacks prices, or none if too many exist. */
   findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
 }
 
@@ -222,7 +222,6 @@ export function keyOption(): Option<string | undefined> {
   );
 }
 
-/** Returns the webhook secrets as a list, which is empty without a secret. */
 export function secretsOf(given: string | readonly string[] | undefined): readonly string[] {
   return given === undefined ? [] : [given].flat();
 }

@@ -10,7 +10,7 @@ export class JsonFields {
     this.value = value;
   }
 
-  /** Returns a field that is a non-empty string. */
+  /** Returns the string in a field, or undefined for an empty string. */
   text(name: string): string | undefined {
     const value = this.#own(name);
     return typeof value === "string" && value !== "" ? value : undefined;
@@ -29,7 +29,7 @@ export class JsonFields {
     return value === undefined ? 1 : typeof value === "number" ? value : NaN;
   }
 
-  /** Like {@link quantity}, but returns 1 for null, too. Null means a price without a quantity. */
+  /** Like {@link quantity}, but also returns 1 for null, which means a price without a quantity. */
   quantityOrNull(name = "quantity"): number {
     return this.#own(name) === null ? 1 : this.quantity(name);
   }

@@ -87,7 +87,7 @@ export class VendorApi {
       if (!response.ok) throw new Error(`status ${response.status}: ${text.slice(0, 500)}`);
       return new JsonFields(text === "" ? {} : JSON.parse(text));
     } catch (error) {
-      // The network, the provider or the response has failed, not this program.
+      // The network, the provider or the response has failed, and not this program.
       throw this.failed(error);
     }
   }

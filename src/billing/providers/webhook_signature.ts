@@ -122,7 +122,6 @@ export function parseDelivery({ body }: WebhookDelivery): JsonFields {
   return new JsonFields(object);
 }
 
-/** Returns the 400 for a verified delivery whose body is not an event of the provider. */
 export function unreadableDelivery(): Problem {
   return new Problem("invalid-body", "Cannot read this delivery: it is no event of the provider");
 }

@@ -133,7 +133,7 @@ export class AccountLinks {
       await this.#store.get(billingKeys.customerOf(this.#provider, accountId)),
     );
     if (customer === undefined || !this.#isShared) return customer;
-    // The deployer may have assigned the customer to another account.
+    // Checks the reverse link: the deployer may have assigned the customer to another account.
     return await this.accountOf(customer) === accountId ? customer : undefined;
   }
 

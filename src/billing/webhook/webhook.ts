@@ -64,7 +64,6 @@ export class Webhook {
   /** The deliveries in progress in this process. A repeated delivery waits for the first. */
   readonly #running = new Map<string, Promise<void>>();
 
-  /** Creates the object without calling the provider or the store. */
   constructor(options: WebhookOptions) {
     this.#options = options;
   }

@@ -82,7 +82,7 @@ function eventsOf(
   }
 }
 
-/** Returns the payment of an order. For subscriptions, the invoice's event reports it instead. */
+/** Returns the payment of an order. A subscription's payment is in its invoice's event instead. */
 function orderPayment({ id, attributes }: EventObject): VendorPayment {
   const item = attributes.at("first_order_item");
   const variant = item.id("variant_id");

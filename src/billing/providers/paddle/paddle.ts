@@ -230,7 +230,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
 
 /**
  * Returns true if a customer balance paid a part of the transaction. In API versions without
- * `credit_to_balance`, credit can also be a proration, so credit must have paid more than half.
+ * `credit_to_balance`, credit can be a proration, so it must have paid more than half.
  */
 function isPaidByCredit(totals: JsonFields): boolean {
   const [total, cash] = [totals.number("total"), totals.number("grand_total")];

@@ -143,7 +143,7 @@ async function verifyStandardWebhook(
 ): Promise<void> {
   const id = headerOf(delivery, "webhook-id");
   const timestamp = headerOf(delivery, "webhook-timestamp");
-  // The signed text is `id.timestamp.body`, so the id must not contain a full stop.
+  // The signed string is `id.timestamp.body`, so the id must not contain a full stop.
   if (!/^[\w:-]{1,255}$/.test(id)) throw refusedDelivery("the id is not one");
   const codes = headerOf(delivery, "webhook-signature").split(" ")
     .filter((one) => one.startsWith("v1,")).flatMap((one) => decoded(one.slice(3)));

@@ -216,9 +216,9 @@ function sessionPayment(session: JsonFields): EventFacts {
 }
 
 /**
- * Returns the members of a payment intent's event. If the intent belongs to an invoice, the
- * invoice's event grants the credits. In current API versions, an intent does not name its invoice.
- * Therefore an intent counts as part of an invoice if its metadata has no prices and no account.
+ * Returns the members of a payment intent's event. For an invoice's intent, the invoice's event
+ * grants the credits. In current API versions, an intent does not name its invoice, so an intent
+ * without prices and account in its metadata counts as an invoice's.
  */
 function intentFacts(intent: JsonFields): EventFacts {
   const id = intent.text("id");
