@@ -141,7 +141,7 @@ async function untilDone(work: () => Promise<unknown>): Promise<void> {
       return;
     } catch (error) {
       assert(error instanceof DatabaseError, String(error));
-      assert(["unavailable", "read-only"].includes(error.kind), error.kind);
+      assert(["unavailable", "read-only"].includes(error.kind), `${error.kind} ${Deno.inspect(error.cause)}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
