@@ -53,7 +53,6 @@ function reversedPair({ own, other }: ColumnPair): ColumnPair {
   return { own: other, other: own };
 }
 
-/** Creates a step to the rows of `table` with equal values in all pairs of columns. */
 export function relationStep(table: TableInfo, pairs: ColumnPairs): RelationStep {
   return { table, pairs, own: pairs.map(({ own }) => own), other: pairs.map(({ other }) => other) };
 }

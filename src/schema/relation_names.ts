@@ -21,10 +21,7 @@ export function namesToOne(key: ForeignKeyNames): NameChoices {
   return [...names, leading(role), leading(key.columns.join("_"))];
 }
 
-/**
- * Returns possible names of the relation to the rows that reference a row, such as `orders`, or
- * `orders_by_billing_address` if there are several foreign keys.
- */
+/** Returns names of the relation to referencing rows: `orders`, or `orders_by_billing_address`. */
 export function namesToMany(key: ForeignKeyNames): NameChoices {
   const { from, columns } = key;
   return [from, joined(key, from, "by", roleOf(key)), joined(key, from, "by", columns.join("_"))];
@@ -37,10 +34,7 @@ export function isNamedAfterTable(key: ForeignKeyNames): boolean {
   return role === target || (role.length > 2 && target.endsWith(role));
 }
 
-/**
- * Returns possible names of the relation through a link table, such as `tracks`. If both foreign
- * keys reference the same table, the first name comes from the column of `far`, e.g. `followee`.
- */
+/** Returns possible names of the relation through a link table, such as `tracks` or `followee`. */
 export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameChoices {
   const role = roleOf(far);
   return [
@@ -51,9 +45,8 @@ export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameC
 }
 
 /**
- * Assigns to each relation its first possible name that is not taken. Earlier groups take their
- * names first. If several relations of one group would get the same name, no relation gets it, so
- * that the result does not depend on the order. A relation may remain without a name.
+ * Assigns to each relation its first name that is not taken, if there is one. Earlier groups choose
+ * first. A name that several relations of a group would get is not used: the order must not matter.
  */
 export function chooseNames<Named extends { readonly names: NameChoices }>(
   groups: readonly (readonly Named[])[],
@@ -126,7 +119,6 @@ function joined({ columns, from, to }: ForeignKeyNames, ...words: readonly strin
   );
 }
 
-/** Returns the singular of a regular English plural, and other names unchanged. */
 function singular(name: string): string {
   const [ending, replacement] = plurals.find(([ending]) => ending.test(name)) ?? [];
   return ending === undefined || replacement === undefined

@@ -5,9 +5,8 @@ import { isAny, isDocument } from "./structured/structured_value.ts";
 import type { ColumnInfo, ValueShape } from "./table_info.ts";
 
 /**
- * Returns true if an `Accept` or `Content-Type` header asks for the safe form of JSON. In this
- * form, doubles represent all numbers exactly, so that JavaScript's `JSON.parse` loses no digits.
- * The client library uses this form.
+ * Returns true if `Accept` or `Content-Type` asks for the safe form of JSON, in which doubles
+ * represent all numbers exactly, for JavaScript's `JSON.parse`. The client library uses this form.
  */
 export function asksForSafeNumbers(header: string): boolean {
   return header.includes("numbers=safe");
@@ -32,9 +31,9 @@ function safeAny(value: unknown): unknown {
 }
 
 /**
- * Returns a JSON document in the safe form. A number without an exact double becomes
- * `{ "$number": "1e400" }`. An object whose only member is already `$number` is wrapped in another
- * `$number` object, so that clients do not read it as a number.
+ * Returns a JSON document in the safe form: a number without an exact double becomes
+ * `{ "$number": "1e400" }`. An object with the only member `$number` is wrapped in another
+ * `$number` object.
  */
 export function safeDocument(value: unknown): unknown {
   if (typeof value === "bigint") return { [mark]: String(value) };

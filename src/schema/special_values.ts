@@ -2,9 +2,8 @@ import { kindProperties } from "./kinds/kind_properties.ts";
 import type { ColumnKind } from "./kind.ts";
 
 /**
- * Returns true if a string is a value of Postgres that a kind cannot represent: an infinity, NaN,
- * or a time before the year 1 or after the year 9999. Filters can compare with such a value. A body
- * can contain such a value only if the row already has it.
+ * Returns true for a Postgres value that a kind cannot represent: an infinity, NaN, or a time
+ * outside the years 1 to 9999. Filters can use such a value. A body can, if the row has the value.
  */
 export function isSpecialValue(text: string, kind: ColumnKind): boolean {
   return kindProperties[kind].special?.test(text) === true;

@@ -1,7 +1,6 @@
 /**
- * A schema of zod, valibot, arktype or any other library that follows version 1 of the Standard
- * Schema specification. The schema validates a value of type `Input`, and returns the unchanged or
- * converted value as type `Output`.
+ * A schema of zod, valibot, arktype or another library that follows version 1 of Standard Schema.
+ * It validates a value of type `Input`, and returns a value of type `Output`.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   /** The only member of a Standard Schema that the service uses. */
@@ -18,10 +17,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
-/**
- * Writes a Standard Schema as JSON Schema (Standard JSON Schema, version 1). Either function may
- * throw if JSON Schema cannot express the schema.
- */
+/** Writes a schema as JSON Schema (Standard JSON Schema, version 1). Either function may throw. */
 export interface JsonSchemaWriter {
   /** Returns the JSON Schema of the accepted values. */
   input(options: JsonSchemaWriterOptions): Record<string, unknown>;
@@ -44,10 +40,7 @@ export type SchemaResult<Output> =
 export interface SchemaIssue {
   /** The message, for a human reader. */
   readonly message: string;
-  /**
-   * The keys on the path to the invalid value. An item is a key, or an object with the member
-   * `key`. Absent if the value as a whole is invalid.
-   */
+  /** Keys (or objects with the member `key`) of the path. Absent if the whole value is invalid. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
@@ -62,8 +55,7 @@ export type SchemaOutput<Schema extends StandardSchema> = NonNullable<
 >["output"];
 
 /**
- * Returns the path of a Standard Schema's issue as a string: `items.0.name` for
- * `["items", 0, { key: "name" }]`. Returns an empty string for an issue of the whole value.
+ * Returns an issue's path as a string, e.g. `items.0.name`. Empty for an issue of the whole value.
  */
 export function issuePath({ path = [] }: SchemaIssue): string {
   return path.map((step) => String(typeof step === "object" ? step.key : step)).join(".");

@@ -37,27 +37,20 @@ export type TimestampText = Exclude<TimestampFormat, `epoch-${string}`>;
 export const serviceTimestampFormat: TimestampText = "dateTtime.ffffffZ";
 
 /**
- * A database type that no column kind represents, such as `inet`, an enum or an array. The
- * column's kind determines the JSON of values, but only the database can compare them.
+ * A type without a column kind, such as `inet` or an enum. Only the database compares its values.
  */
 export interface DatabaseType {
   /** The quoted name of the type, or of a domain's base type, for casts. Contains no length. */
   readonly sqlName: string;
   /** The JSON structure of the values. */
   readonly shape: ValueShape;
-  /**
-   * True if values can be sorted. If not, filters can only test strings for equality, and
-   * structures for NULL.
-   */
+  /** True if values can be sorted. Otherwise, filters can test only equality (strings) or NULL. */
   readonly ordered: boolean;
   /** True if the database has min() and max() for the type. */
   readonly hasExtremes: boolean;
   /** True if the database ignores case when it compares values of the type, as with `citext`. */
   readonly ignoresCase: boolean;
-  /**
-   * The text search configuration of a `tsvector` column, or null for the default of the database.
-   * Absent for all other types.
-   */
+  /** The text search configuration of a `tsvector` column; null for the database's default. */
   readonly configuration?: string | null;
 }
 
@@ -113,36 +106,25 @@ export interface ColumnInfo extends ValueRules {
   readonly writeTimestamp: "created" | "updated" | null;
   /** Returns the value for updates that do not set the column, from Drizzle's `$onUpdate`. */
   readonly onUpdate?: () => unknown;
-  /**
-   * True if only Drizzle can convert the stored values to the values in the program. By default,
-   * clients can neither read nor write the column.
-   */
+  /** True if only Drizzle converts stored values. By default, clients cannot access the column. */
   readonly converted?: true;
   /** The former name in the database, for migrations; null for none. */
   readonly formerName: string | null;
   /** The column that a foreign key of only this column references; null for none. */
   readonly references: ColumnReference | null;
-  /**
-   * The declared type in an existing table, e.g. `NVARCHAR(160)` or `inet`. Null for a table of the
-   * service, where the kind determines the type.
-   */
+  /** The declared type in an existing table, e.g. `inet`. Null in a table of the service. */
   readonly existingType: string | null;
   /** The type in an existing table, if no kind corresponds to it. */
   readonly databaseType?: DatabaseType;
   /**
-   * True if the column's collation can treat different strings as equal, like a nondeterministic
-   * collation of Postgres. Filters and keys still distinguish the strings.
+   * True if the collation can equate different strings. Filters and keys still distinguish them.
    */
   readonly looseCollation: boolean;
-  /**
-   * True if the foreign key of an existing column references a table that is missing or not
-   * described. SQLite refuses writes that set such a column.
-   */
+  /** True if a foreign key references a missing or undescribed table: SQLite refuses writes. */
   readonly unknownTarget: boolean;
   /**
-   * For an integer column: true if its type allows numbers beyond 2^53, like `bigint` in an
-   * existing table. For an `any` column: true if it belongs to a key or references a key. In the
-   * safe form of JSON, values of such a column can be strings: see `safeValue` and `safeKey`.
+   * True if values can be strings in the safe form of JSON (`safeValue`, `safeKey`): in integer
+   * columns whose type exceeds 2^53, and in `any` columns that belong to a key or reference a key.
    */
   readonly isWide: boolean;
   /** The format of timestamps in a database without a type for them. */
@@ -199,10 +181,7 @@ export function refersTo(
   return key.table === table.name && key.schema === table.schema;
 }
 
-/**
- * Returns true if new rows must set the column. A key column of SQLite that is not `notNull` can be
- * NULL in existing rows, but new rows must set it, because requests address rows by their keys.
- */
+/** Returns true if new rows must set the column. Keys must be set even if SQLite permits NULL. */
 export function isRequired(column: ColumnInfo): boolean {
   return column.notNull || column.primaryKey;
 }
@@ -213,10 +192,7 @@ export interface TableInfo {
   readonly name: string;
   /** The Postgres schema; null for the default schema. */
   readonly schema: string | null;
-  /**
-   * The name in paths and descriptions: the database name, or `schema.table` for a table that is
-   * not in the first of several introspected schemas.
-   */
+  /** Name in paths: the database name, or `schema.table` outside the first introspected schema. */
   readonly label: string;
   /** The comment on the table in the database; null for none. */
   readonly description: string | null;

@@ -19,8 +19,7 @@ export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table")
 export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
 
 /**
- * The type of a table name that TypeScript does not know, as after introspection. The compiler
- * accepts such columns for every table. The service checks the columns at its start.
+ * The type of a name that TypeScript does not know. The service checks the columns at its start.
  */
 // The type is `any`, because only `any` is assignable to and from every name.
 // deno-lint-ignore no-explicit-any
@@ -30,18 +29,14 @@ export type AnyTable = any;
 export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
 
 /**
- * A column with values of type `T`. A column of another library matches, too, if its `_` has this
- * type. `Of` is the table's name, so that the compiler rejects columns of other tables.
+ * A column of values `T`, of any library. The compiler rejects columns of tables other than `Of`.
  */
 export interface ColumnLike<T, Of = AnyTable> {
   /** Exists only for the compiler, which infers types from it. */
   readonly _: { readonly data: T; readonly tableName?: Of };
 }
 
-/**
- * A table with rows of type `Select` and new rows of type `Insert`. `Name` is its name, if the
- * compiler knows it.
- */
+/** A table with rows of type `Select`, new rows of type `Insert`, and the name `Name` if known. */
 export interface TableLike<Select, Insert, Name = AnyTable> {
   /** The type of a row. Exists only for the compiler. */
   readonly $inferSelect: Select;
@@ -81,10 +76,7 @@ export function isTableLike(value: unknown): value is TableLike<unknown, unknown
   return isObject(value) && !hasColumnInfo(value) && (hasTableInfo(value) || isDrizzleTable(value));
 }
 
-/**
- * Returns true for a `TableInfo`, and false for a declared table. A declared table can have a
- * column `byName`, but no column is a Map.
- */
+/** Returns true for a `TableInfo`. A declared table can have a column `byName`, but never a Map. */
 export function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): table is TableInfo {
   return "byName" in table && table.byName instanceof Map;
 }

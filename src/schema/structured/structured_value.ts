@@ -10,9 +10,8 @@ type KindOfColumn = (column: ColumnInfo) => Kind;
 type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly kind: Name }>;
 
 /**
- * Converts a JSON value for a list, record or map column. `shape` describes each list element and
- * record member as a column, whose kind converts it. A string in place of a structure stays
- * unchanged, because rows can contain such strings. Throws an {@link InvalidValue}.
+ * Converts a JSON value for a list, record or map column. `shape` describes elements and members as
+ * columns. A string in place of a structure stays unchanged: rows can contain such strings.
  */
 function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfColumn): unknown {
   switch (shape.kind) {
