@@ -29,9 +29,8 @@ export function parseCheckedJson(text: string): unknown {
 }
 
 /**
- * Matches JSON that `JSON.parse` may misread, and some harmless JSON: long numbers, large
- * exponents, and names of one escaped character (Deno 2.9 reads `{"a":{},"\n":1}` with the name
- * `\`).
+ * Matches JSON that `JSON.parse` may misread: long numbers, large exponents, and names of one
+ * escaped character (Deno 2.9 reads `\` in `{"a":{},"\n":1}`). Also matches some harmless JSON.
  */
 const misread =
   /\d(?:[\d.]{15}|[eE][+-]?\d{3}(?<=(?:^|[[:,\s])-?\d[\d.]*[eE][+-]?\d{3}))|"\\[^u]"\s*:/;

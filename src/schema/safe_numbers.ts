@@ -32,8 +32,8 @@ function safeAny(value: unknown): unknown {
 
 /**
  * Returns a JSON document in the safe form: a number without an exact double becomes
- * `{ "$number": "1e400" }`. An object with the only member `$number` is wrapped in another
- * `$number` object.
+ * `{ "$number": "1e400" }`, and an object that has only `$number` is wrapped in another such
+ * object.
  */
 export function safeDocument(value: unknown): unknown {
   if (typeof value === "bigint") return { [mark]: String(value) };

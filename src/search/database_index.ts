@@ -12,7 +12,6 @@ export interface DocumentTable extends LocalIndex {
   keysAfter(after: Key | null, most: number): Fragment;
 }
 
-/** The index's name, its tables, and the function that finds words to highlight. */
 export interface DatabaseIndexDependencies {
   readonly name: string;
   readonly documents: DocumentTable;
@@ -40,10 +39,7 @@ export class DatabaseIndex implements IndexBackend {
     this.local = documents;
   }
 
-  /**
-   * Creates the tables of the index. Existing tables of another format are replaced, because they
-   * can contain words of columns that are hidden now.
-   */
+  /** Creates the tables, and replaces old formats, which can contain words of hidden columns. */
   async prepare(): Promise<{ isFilled: boolean }> {
     const { driver } = this.#index;
     const { shape, creation } = this.#documents;

@@ -30,11 +30,10 @@ interface SearchedIndex {
 /**
  * Returns the keys that an engine outside of the database finds, the best first. The engine cannot
  * evaluate the scope, so the caller must still apply it. If the scope is small, `few` is a SELECT
- * of its keys and perhaps other keys, and the engine searches only the rows in scope. If `few` is
- * null, the engine searches all rows. If it finds more than one page, it searches again among the
- * rows in scope. If these rows are too many for the engine, the database filters each page. Rows
- * that the user cannot read therefore count towards no limit. Rejects with a 503 if the engine does
- * not respond, and a 422 if it finds more than `maxCandidates` rows in scope.
+ * of its keys and perhaps other keys, and the engine searches only the rows in scope. Otherwise it
+ * searches all rows, and if it finds more than one page, again the rows in scope. If these rows are
+ * too many, the database filters each page. Unreadable rows therefore count towards no limit.
+ * Rejects with a 503 if the engine does not respond, and a 422 above `maxCandidates` rows in scope.
  */
 export async function findCandidateKeys(
   searched: SearchedIndex,
@@ -149,10 +148,7 @@ export function searchUnavailable(reason: string, cause?: unknown): Problem {
   });
 }
 
-/**
- * Returns a SELECT of keys that an engine has found, in the form of `LocalIndex.matches`. A key's
- * rank is its place in the list. The statement binds all keys as one value.
- */
+/** Returns a SELECT of found keys, ranked by place in the list. The keys are bound as one value. */
 export function selectCandidateKeys(
   keys: readonly Key[],
   { primaryKey }: TableInfo,

@@ -12,10 +12,7 @@ interface Span {
   readonly to: number;
 }
 
-/**
- * Marks found words with `<em>`, and escapes all other HTML. Returns a short string as a whole, a
- * long string as the parts around its first matches, and an empty list if nothing matches.
- */
+/** Marks found words with `<em>` and escapes HTML. Long strings are cut to the first matches. */
 export function highlight(
   text: string,
   isMatch: (word: string) => boolean,

@@ -4,7 +4,6 @@ import type { Key } from "../plan/key.ts";
 import type { IndexBackend, IndexChange, SearchVersions, WriteOptions } from "./search_adapter.ts";
 import { readSearchedRows, type SearchIndex, toSearchedRow } from "./search_index.ts";
 
-/** A table's search index, its engine, and the source of versions for index changes. */
 export interface IndexedTable {
   readonly index: SearchIndex;
   readonly backend: IndexBackend;

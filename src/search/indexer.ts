@@ -16,10 +16,9 @@ export interface Indexer {
   /** True if {@link beforeCommit} needs a transaction, even for a write by a single statement. */
   readonly joinsTransaction: boolean;
   /**
-   * Called in the transaction of a write, immediately before its commit: all rows are written and
-   * all hooks have run. Called for each attempt if the transaction is retried. Returns functions to
-   * call after the transaction. `rows` are the rows of the keys as they will be committed; null if
-   * the indexer must read them.
+   * Called in the transaction of a write, immediately before the commit of each attempt. Returns
+   * functions to call after the transaction. `rows` are the rows of the keys as they will be
+   * committed; null if the indexer must read them.
    */
   beforeCommit(
     keys: readonly Key[],
@@ -28,14 +27,10 @@ export interface Indexer {
   ): MaybePromise<PendingIndexing>;
 }
 
-/** The functions to call after the transaction of a write. */
 export interface PendingIndexing {
   /** Called after the commit. The response of the write waits for the result. */
   committed(): MaybePromise<void>;
-  /**
-   * Called if the transaction did not commit. `isCertain` is false if the connection broke during
-   * the commit, so that the transaction may have committed.
-   */
+  /** Called after a rollback. `isCertain` is false if the connection broke during the commit. */
   failed(isCertain: boolean): MaybePromise<void>;
 }
 

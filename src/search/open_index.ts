@@ -25,10 +25,7 @@ interface OpenIndexOptions {
   readonly runtime: Runtime;
 }
 
-/**
- * An index that the app searches and writes. After the start, the app fills the index in the
- * background, with retries. Until then, a search waits for a short time, then fails with a 503.
- */
+/** An index that the app fills in the background. Until then, searches wait, then fail with 503. */
 export class OpenIndex implements IndexedTable {
   readonly index: SearchIndex;
   readonly backend: IndexBackend;
@@ -107,10 +104,7 @@ export class OpenIndex implements IndexedTable {
     }
   }
 
-  /**
-   * Returns a SELECT of the matching documents among readable rows. Rejects with a 503 if the
-   * engine does not respond or the index is not filled yet, and a 422 for too many documents.
-   */
+  /** Returns a SELECT of matching documents. Rejects with a 503 (unavailable) or 422 (too many). */
   matches(query: SearchQuery, reads: SearchedReads): MaybePromise<Fragment> {
     const { local } = this.backend;
     const choices = indexedAlternatives(reads.scope, this.index.isIndexed);

@@ -20,7 +20,6 @@ export interface IndexMetadata {
   readonly fields: readonly string[];
 }
 
-/** The operation of a bulk request on one document, and the id of the document. */
 export interface BulkTarget {
   readonly operation: "index" | "delete";
   readonly id: string;
@@ -67,22 +66,20 @@ export function readIndexMetadata(body: unknown): readonly IndexMetadata[] {
   });
 }
 
-/** Returns the uuid of an index from its settings. Throws a plain Error without one. */
 export function readIndexUuid(facts: unknown): string {
   const uuid = member(member(member(facts, "settings"), "index"), "uuid");
   if (typeof uuid !== "string") throw strange;
   return uuid;
 }
 
-/** Throws a plain Error unless the server says that it has executed the request. */
 export function requireAcknowledged(body: unknown): void {
   if (member(body, "acknowledged") !== true) throw strange;
 }
 
 /**
  * Returns the results of a bulk request to `index`. A document counts as written only if the
- * response confirms it individually. It is no failure if the index has a newer version of the
- * document, or if a document to remove is missing.
+ * response confirms it. A newer version in the index, or a missing document to remove, is no
+ * failure.
  */
 export function readBulkOutcome(body: unknown, targets: readonly BulkTarget[], index: string) {
   const items: readonly unknown[] = requiredList(member(body, "items"));

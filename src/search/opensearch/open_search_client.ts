@@ -1,6 +1,5 @@
 import type { Client, ClientOptions as LibraryOptions } from "@opensearch-project/opensearch";
 
-/** The servers' URLs, and how to connect to them. */
 export interface ClientOptions {
   readonly nodes: readonly string[];
   readonly auth: { readonly username: string; readonly password: string } | undefined;

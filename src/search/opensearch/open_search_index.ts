@@ -58,9 +58,9 @@ export class OpenSearchIndex implements IndexBackend {
   }
 
   /**
-   * Creates or finds the index. Writes use an alias, because a write to a missing alias fails,
-   * whereas a write to a missing index would create one. Searches use the name of the index itself.
-   * The `uuid` shows if an index was created again or restored since it was filled.
+   * Creates or finds the index. Writes use an alias, because a write to a missing index would
+   * create one. Searches use the name of the index itself. `uuid` tells an index that was created
+   * again.
    */
   async prepare(): Promise<{ isFilled: boolean }> {
     for (;;) {

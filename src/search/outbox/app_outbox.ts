@@ -27,10 +27,7 @@ export class AppOutbox {
     return this.#indexes.size === 0 ? null : this.#outbox;
   }
 
-  /**
-   * Adds an index. Returns the indexer, which records each write of a row in the outbox before the
-   * write commits. Throws a plain Error if an index of another database has the same name.
-   */
+  /** Adds an index. Throws a plain Error if an index of another database has the same name. */
   add(index: OutboxIndex): Indexer {
     const { name } = index.open.index;
     if (this.#indexes.has(name)) {
@@ -67,8 +64,7 @@ interface OutboxTimerDependencies extends Pick<OutboxParts, "records" | "runtime
 }
 
 /**
- * Processes due entries at intervals, and when the platform's cron runs. If several processes share
- * a store, only the process that has the store's lease does this.
+ * Processes due entries at intervals and by cron, in the one process that has the store's lease.
  */
 class OutboxTimer {
   readonly #parts: OutboxTimerDependencies;

@@ -50,9 +50,9 @@ export interface DrainResult {
 }
 
 /**
- * Processes the entries that are due: reads their rows, writes them to their indexes and removes
- * the entries. Rejects if the key-value store does not respond. Unfinished entries are due again at
- * the end of their lease.
+ * Processes the due entries: reads their rows, writes them to their indexes and removes the
+ * entries. Rejects if the store does not respond. Unfinished entries are due again after their
+ * lease.
  */
 export async function drainEntries(
   parts: OutboxParts,
@@ -194,10 +194,7 @@ type OutboxFault =
   /** The lease of the entries was about to end. */
   | { readonly kind: "late" };
 
-/**
- * Writes the documents of entries to their index before the leases end. A document is the current
- * row or was passed to `enqueue`. All writes succeed or fail together. Returns null on success.
- */
+/** Writes entries' documents to their index before the leases end: all or none. Null on success. */
 async function writeEntries(
   some: readonly VersionedEntry[],
   { open: { index, backend, isPrepared }, records, clock }:

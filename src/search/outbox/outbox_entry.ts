@@ -6,10 +6,7 @@ export interface DocumentName {
   readonly docId: string;
 }
 
-/**
- * The outbox entry of one document, which must be written to the index again. A process that works
- * on an entry has the entry's lease. An entry contains the row's id and no other values of the row.
- */
+/** The outbox entry of one document to index again, with the row's id but no other values. */
 export interface OutboxEntry extends DocumentName {
   /** Grows with each recorded write, each commit and each `enqueue`. Leases do not change it. */
   readonly revision: number;
@@ -65,7 +62,6 @@ export function addIntent(
   };
 }
 
-/** Records that a write was committed, so that the row will be indexed. */
 export function confirmIntent(
   entry: OutboxEntry | null,
   name: DocumentName,
@@ -95,12 +91,10 @@ export function addEnqueuedChange(
   return { ...addWork(entry ?? emptyEntry(name, now), now), given };
 }
 
-/** Makes a dead entry pending again, with no failures. */
 export function revive(entry: OutboxEntry, now: number): OutboxEntry {
   return addWork(entry, now);
 }
 
-/** Returns the list that contains an entry, and the time that orders the list. */
 export function queuePositionOf(entry: OutboxEntry) {
   const { lease, readyRevision, notBefore, deadSince, intents } = entry;
   if (deadSince !== null) return { kind: "dead", at: deadSince };
@@ -130,10 +124,7 @@ export function leaseEntry(
   };
 }
 
-/**
- * Ends the lease after the document was written. Work that was added during the lease remains.
- * Returns null if no work remains. Changes nothing if another process has the lease by now.
- */
+/** Ends this process's lease after the write. Keeps work added meanwhile; null if none remains. */
 export function finishEntry(entry: OutboxEntry, owner: string, now: number): OutboxEntry | null {
   const { lease, readyRevision } = entry;
   if (lease?.owner !== owner) return entry;
