@@ -32,8 +32,7 @@ function safeAny(value: unknown): unknown {
 
 /**
  * Returns a JSON document in the safe form: a number without an exact double becomes
- * `{ "$number": "1e400" }`, and an object that has only `$number` is wrapped in another such
- * object.
+ * `{ "$number": "1e400" }`, and an object with only `$number` is wrapped in another such object.
  */
 export function safeDocument(value: unknown): unknown {
   if (typeof value === "bigint") return { [mark]: String(value) };

@@ -10,9 +10,8 @@ import type { SearchIndex } from "./search_index.ts";
 export type IndexedComparisons = readonly Comparison[];
 
 /**
- * Returns lists of comparisons with indexed columns. `scope` is the filter of the rows that the
- * user may read. Each of these rows, and possibly other rows, meets at least one comparison of each
- * list. Returns no list if indexes cannot find all rows in scope.
+ * Returns lists of comparisons with indexed columns. Each row that the user may read (`scope`)
+ * meets a comparison of each list. Returns no list if indexes cannot find all these rows.
  */
 export function indexedAlternatives(
   scope: Filter,
@@ -37,9 +36,8 @@ export function indexedAlternatives(
 }
 
 /**
- * Chooses the first list whose comparisons find at most {@link fewRows} rows. Returns a SELECT of
- * the keys of these rows, as `_k0`, `_k1`, and so on, or null if all lists find more rows. A search
- * that starts with these keys examines no other rows, even if many other rows contain the words.
+ * Returns a SELECT of the keys (`_k0`, `_k1`, …) that the first list with at most {@link fewRows}
+ * rows finds, or null. A search that starts with these keys examines no other rows.
  */
 export async function keysInSmallScope(
   choices: readonly IndexedComparisons[],

@@ -17,10 +17,7 @@ export interface SearchAdapter {
   readonly kind: string;
   /** The property names of the columns that the adapter can index, or null if it can index all. */
   readonly columns: ReadonlySet<string> | null;
-  /**
-   * Returns the engine's implementation of one index, without connecting to the engine. Throws a
-   * plain Error if the engine does not support the index.
-   */
+  /** Returns the backend of an index, not connected yet. Throws an Error if it is unsupported. */
   openIndex(index: IndexDescription, runtime: Runtime): IndexBackend;
   /** Resolves if the engine responds, for `/readyz`. Null if the engine is the database itself. */
   readonly check: (() => Promise<void>) | null;
@@ -98,10 +95,7 @@ export interface WriteOptions {
 
 /** The functions of a search index that is in its table's own database. */
 export interface LocalIndex {
-  /**
-   * True if a failed statement ends the whole transaction, so that index writes need a savepoint.
-   * False if the engine rolls back only the failed statement.
-   */
+  /** True if a failed statement ends the transaction, so that index writes need a savepoint. */
   readonly needsSavepoint: boolean;
   /** Writes changes in an open transaction of the table's database. */
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;

@@ -46,9 +46,8 @@ export interface SearchedRow {
 }
 
 /**
- * Reads the current rows with these keys for a search index. Returns one result for each key, in
- * the same order. In a transaction, the results include its writes. `lock` prevents other changes
- * of the rows until the transaction ends.
+ * Reads the current rows for a search index: one result for each key, in the same order. In a
+ * transaction, includes its writes. `lock` prevents other changes until the transaction ends.
  */
 export async function readSearchedRows(
   { table, fields, columns, reader, undeleted }: SearchIndex,

@@ -84,8 +84,7 @@ export class SearchIndexes {
   }
 
   /**
-   * Starts to prepare and fill all indexes. Rejects with a plain Error if an engine does not
-   * support an index. If an engine does not respond, the background work tries again.
+   * Starts to fill all indexes in the background, with retries. Rejects for unsupported indexes.
    */
   async start(): Promise<void> {
     await Promise.all(this.#open.map(({ backend }) =>
@@ -123,7 +122,6 @@ export class SearchIndexes {
     };
   }
 
-  /** Stops the work in the background, and closes the adapter. */
   async close(): Promise<void> {
     await this.outbox?.close();
     await Promise.all(this.#open.map((open) => open.close()));

@@ -15,10 +15,7 @@ export interface SearchQuery {
 const maxLength = 1_000;
 const maxTerms = 32;
 
-/**
- * Parses the parameter `q`: plain words. Quotes and operators have no special meaning. Returns null
- * if `q` has no word. Throws a 400 if `q` is missing, empty or too long.
- */
+/** Parses the words in `q`; null if it has none. Throws a 400 if missing, empty or too long. */
 export function parseSearchQuery(q: string | undefined): SearchQuery | null {
   if (q === undefined || q.trim() === "") {
     throw refused("q is missing: write the words to find, as in ?q=tea");
@@ -66,8 +63,7 @@ const plainWordPattern = /[a-z0-9]+/g;
 const maxWordLength = 64;
 
 /**
- * Returns the folded words of a string: lower case, without diacritics, with variants of letters
- * unified. Rows and searches are both split into these words, so matches are equal on all engines.
+ * Returns folded words: lower case, no diacritics, unified letters. All engines use these words.
  */
 export function wordsOf(text: string): readonly string[] {
   if (isAscii(text)) return text.toLowerCase().match(plainWordPattern)?.map(cut) ?? [];

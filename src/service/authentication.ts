@@ -103,9 +103,8 @@ function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Mounts the deployer's router for authentication. Routes of a Hono app share the context of the
- * service's app: they see the user, and their errors are handled like other errors. Any other
- * router receives requests without the path prefix.
+ * Mounts the deployer's router for authentication. Routes of a Hono app share the service's context
+ * and error handling, and see the user. Other routers receive requests without the path prefix.
  */
 export function mountAuthRoutes(hono: Hono<AppEnv>, path: string, routes: Router): void {
   if (routes instanceof Hono || isForeignHono(routes) && hasErrorHandler(routes)) {
@@ -147,7 +146,6 @@ export function authRoutersOf(
   return routers;
 }
 
-/** Throws if a resource has this path, which the routers for authentication need. */
 function requireFreePath(path: string, { routes }: RouteTable): void {
   for (const { resource: { name, url } } of routes) {
     if (url === path || url.startsWith(`${path}/`)) {

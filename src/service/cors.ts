@@ -91,10 +91,7 @@ const answerHeaders = [
   "Service-PoW-Difficulty",
 ];
 
-/**
- * Returns the middleware that responds to preflights and adds CORS headers. `furtherHeader` is one
- * more request header that pages may send. Throws a plain Error for `*` with credentials.
- */
+/** Creates the CORS middleware. Pages may send `furtherHeader`. Throws for `*` with credentials. */
 export function corsMiddleware(
   options: true | OptionValues<typeof members>,
   furtherHeader?: string,

@@ -202,9 +202,8 @@ function useAll(hono: Hono<AppEnv>, options: ChainOptions): void {
 type RegisteredHandler = [handler: H, route: RouterRoute];
 
 /**
- * The router of the Hono app. It looks up routes of resources in {@link RouteTable} by the raw
- * path, and all other routes in Hono's own router. It composes a route's chain of middlewares and
- * handler only once.
+ * The router of the Hono app. Looks up resources' routes in {@link RouteTable} by the raw path, and
+ * other routes in Hono's router. Composes a route's middlewares and handler only once.
  */
 class ResourceHonoRouter implements HonoRouter<RegisteredHandler> {
   readonly name = "ResourceHonoRouter";

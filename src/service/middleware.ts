@@ -10,10 +10,7 @@ export interface AppEnv {
   };
 }
 
-/**
- * A Hono middleware. The type accepts middlewares that were declared for any Hono app, because
- * TypeScript compares the parameters of methods less strictly.
- */
+/** A Hono middleware of any app: TypeScript compares the parameters of methods less strictly. */
 export type Middleware = {
   run(context: Context<AppEnv>, next: Next): Promise<Response | void>;
 }["run"];

@@ -77,9 +77,8 @@ export function requireAcknowledged(body: unknown): void {
 }
 
 /**
- * Returns the results of a bulk request to `index`. A document counts as written only if the
- * response confirms it. A newer version in the index, or a missing document to remove, is no
- * failure.
+ * Returns the results of a bulk request to `index`. A document counts as written if the response
+ * confirms it. A newer version in the index, or a missing document to remove, is no failure.
  */
 export function readBulkOutcome(body: unknown, targets: readonly BulkTarget[], index: string) {
   const items: readonly unknown[] = requiredList(member(body, "items"));

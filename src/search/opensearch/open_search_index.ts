@@ -59,8 +59,7 @@ export class OpenSearchIndex implements IndexBackend {
 
   /**
    * Creates or finds the index. Writes use an alias, because a write to a missing index would
-   * create one. Searches use the name of the index itself. `uuid` tells an index that was created
-   * again.
+   * create one. Searches use the name of the index itself. `uuid` changes with each creation.
    */
   async prepare(): Promise<{ isFilled: boolean }> {
     for (;;) {

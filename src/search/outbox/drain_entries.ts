@@ -51,8 +51,7 @@ export interface DrainResult {
 
 /**
  * Processes the due entries: reads their rows, writes them to their indexes and removes the
- * entries. Rejects if the store does not respond. Unfinished entries are due again after their
- * lease.
+ * entries. Rejects if the store does not respond. Unfinished entries are due again later.
  */
 export async function drainEntries(
   parts: OutboxParts,

@@ -124,7 +124,7 @@ export function leaseEntry(
   };
 }
 
-/** Ends this process's lease after the write. Keeps work added meanwhile; null if none remains. */
+/** Ends this process's lease after the write. Keeps later work. Returns null if none remains. */
 export function finishEntry(entry: OutboxEntry, owner: string, now: number): OutboxEntry | null {
   const { lease, readyRevision } = entry;
   if (lease?.owner !== owner) return entry;
@@ -176,7 +176,6 @@ export function postponeEntry(
   return { ...entry, lease: null, failure: reason, notBefore };
 }
 
-/** Ends the lease of an entry on which no work was done. */
 export function releaseEntry(entry: OutboxEntry, owner: string): OutboxEntry {
   return entry.lease?.owner === owner ? { ...entry, lease: null } : entry;
 }
@@ -188,7 +187,6 @@ export interface RetrySchedule {
   readonly maxAttempts: number;
 }
 
-/** Returns the delay after this number of failed attempts, in milliseconds. */
 export function retryDelayMs(attempts: number, { backoffBaseMs }: RetrySchedule): number {
   return Math.min(maxDelayMs, backoffBaseMs * 2 ** attempts);
 }

@@ -22,10 +22,7 @@ export interface QueuedDocument extends DocumentName {
   readonly hasWork: boolean;
 }
 
-/**
- * Stores the search outbox in the key-value store. Each commit writes an entry together with its
- * record in the list of due or dead entries. Finding due entries therefore reads no other entries.
- */
+/** Stores the search outbox. One commit writes an entry and its record in the due or dead list. */
 export class OutboxStore {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;
@@ -70,7 +67,6 @@ export class OutboxStore {
     return found.map(({ value }) => asEntry(value));
   }
 
-  /** Returns the first records in the list of due or dead entries. */
   async places(
     kind: OutboxQueuePosition["kind"],
     limit: number,
@@ -78,7 +74,6 @@ export class OutboxStore {
     return (await this.#store.list({ prefix: outboxKeys.places(kind), limit })).map(asPlaced);
   }
 
-  /** Yields all records in the list of due or dead entries, in order. */
   async *everyPlace(kind: OutboxQueuePosition["kind"]): AsyncGenerator<QueuedDocument> {
     for await (const entry of entriesBelow(this.#store, outboxKeys.places(kind))) {
       yield asPlaced(entry);
@@ -97,10 +92,7 @@ export class OutboxStore {
     });
   }
 
-  /**
-   * Returns true if it is time to compare the whole index with the table (a sweep), and records
-   * that the sweep starts now. The first call returns false, because a new index is complete.
-   */
+  /** Returns true if a sweep starts. False at the first call, because a new index is complete. */
   async takeSweep(intervalMs: number): Promise<boolean> {
     return await this.#hot.update(outboxKeys.sweep, (value) => {
       const now = this.#runtime.clock.now();

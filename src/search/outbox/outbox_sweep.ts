@@ -1,9 +1,8 @@
 import type { OutboxParts } from "./drain_entries.ts";
 
 /**
- * Indexes all rows again at long intervals, and removes documents of missing rows. This repairs
- * changes that have no outbox entry: writes that bypassed the service, and writes of a process that
- * ended while the store was down.
+ * Indexes all rows again at long intervals, and removes documents of missing rows. Repairs changes
+ * without an outbox entry: of other programs, or of a process that ended while the store was down.
  */
 export class OutboxSweep {
   readonly #parts: OutboxParts;

@@ -21,8 +21,7 @@ export interface DashboardOptions {
 
 /**
  * Returns true if a request may use the dashboard. Any value other than `true` denies access. A
- * caller with an invalid credential is anonymous here, so that the function can check a separate
- * credential.
+ * caller with an invalid credential is anonymous: the function can check a separate credential.
  */
 export type AuthorizeDashboard = (
   request: Request,
@@ -36,7 +35,6 @@ const members = {
   billing: objectWith<Billing>("what openBilling() gives", "credits", "deliveries"),
 } satisfies Described<DashboardOptions>;
 
-/** Defines the values and the default of the option `adminUI`. */
 export const dashboardOptionRule = either(flag(), group(members)).default(false);
 
 export type ResolvedDashboard = NonNullable<ReturnType<typeof resolveDashboard>>;

@@ -29,7 +29,6 @@ export class OperatorAudit {
   }
 }
 
-/** Creates the report of the last 500 writes of operators by this process, newest first. */
 export function createAuditReport(audit: OperatorAudit): Report {
   return { name: "audit", method: "GET", answer: () => ({ entries: audit.entries }) };
 }

@@ -10,9 +10,8 @@ import { isAny } from "../../schema/structured/structured_value.ts";
 const operatorBasePath = "/api";
 
 /**
- * Returns the resources with the rights of the operator, who can access every row, and read and
- * write every field that some caller may read. Hidden columns stay hidden, hooks run, and search
- * indexes are updated.
+ * Returns the resources with the rights of the operator: every row, and every field that some
+ * caller may read. Hidden columns stay hidden, hooks run, and search indexes are updated.
  */
 export function operatorResources(
   resources: readonly Resource[],

@@ -19,7 +19,6 @@ interface ReportRequest {
   readonly body: unknown;
 }
 
-/** Returns a parameter of a report. Throws a 400 if the parameter is missing. */
 export function requireParameter(query: URLSearchParams, name: string): string {
   const text = query.get(name);
   if (text !== null && text !== "") return text;
@@ -53,7 +52,6 @@ export function requireResource(
   throw invalidParameter(`Cannot read the report: there is no resource "${name}"`);
 }
 
-/** Returns an object from an action's body. Throws a 400 if the member `name` is not an object. */
 export function requireObjectMember(
   body: unknown,
   name: string,
@@ -63,14 +61,12 @@ export function requireObjectMember(
   throw new Problem("invalid-body", `Cannot do this: "${name}" must be an object`);
 }
 
-/** Returns a string from an action's body. Throws a 400 if the string is missing or empty. */
 export function requireStringMember(body: unknown, name: string): string {
   const value = memberOf(body, name);
   if (typeof value === "string" && value !== "") return value;
   throw new Problem("invalid-body", `Cannot do this: "${name}" must be a text`);
 }
 
-/** Returns a string from an action's body, or null if missing. Throws a 400 for other types. */
 export function optionalStringMember(body: unknown, name: string): string | null {
   const value = memberOf(body, name);
   return value === undefined || value === null || value === ""

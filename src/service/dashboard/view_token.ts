@@ -25,9 +25,8 @@ export interface ViewTokenDependencies {
 }
 
 /**
- * Creates the action with which the operator sees the service as another user does. `"user": null`
- * means an anonymous caller. The response contains a token that allows reads in the dashboard, and
- * only there, for ten minutes.
+ * Creates the action with which the operator sees the service as another user, or as an anonymous
+ * caller (null). The response contains a token only for reads in the dashboard, for ten minutes.
  */
 export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenDependencies): Report {
   return {

@@ -6,10 +6,7 @@ const referencePath = "/__service/reference";
 
 const files = ["swagger-ui-bundle.js", "swagger-ui.css", "start.js"] as const;
 
-/**
- * Creates the pages of the API reference: Swagger UI with the service's OpenAPI document. The files
- * come from the installed package, not from another host. Each file is read once, on demand.
- */
+/** Creates the API reference: Swagger UI. Its files come from the installed package, on demand. */
 export function createReferencePages(): readonly ServicePage[] {
   const read = new Map<string, Promise<string>>();
   const textOf = (name: string) => {

@@ -43,8 +43,7 @@ interface MountLiveOptions
     BodyReadingOptions,
     Pick<RouteHandlersOptions, "table" | "parseUser" | "responder" | "mountedAt"> {
   /**
-   * Counts a new multiplexed stream and its subscriptions against the limits of a user and an IP
-   * address. Returns a function that stops counting them. Throws a 429 above a limit.
+   * Counts a stream with its subscriptions until the result is called. Throws a 429 above limits.
    */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void;
   prefixOf(context: Context<AppEnv>): string;
@@ -188,8 +187,7 @@ interface SubscriptionOpener {
 type OpenSubscription = ReturnType<typeof prepareSubscription>;
 
 /**
- * Prepares one subscription of a multiplexed stream: a `GET` for its path by the same caller,
- * through all middlewares and limits. Its stream becomes a part of the multiplexed stream.
+ * Prepares a subscription: the same caller's `GET` of its path, with all middlewares and limits.
  */
 function prepareSubscription(
   subscription: LiveSubscription,

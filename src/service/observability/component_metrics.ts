@@ -139,10 +139,7 @@ function addOutboxMetrics(
   });
 }
 
-/**
- * One source's part of metrics to which several sources, such as apps, add their values. The method
- * `end` removes this source's values from gauges. It does not change the values of other sources.
- */
+/** One source's part of shared metrics. `end` removes only this source's values from gauges. */
 export class MetricsShare {
   readonly #metrics: Metrics;
   readonly #ends: (() => void)[] = [];
@@ -167,7 +164,6 @@ export class MetricsShare {
     this.#ends.push(this.#metrics.onRead(update));
   }
 
-  /** Removes this source's values from gauges, and ends the calls of `update`. */
   end(): void {
     for (const end of this.#ends) end();
   }

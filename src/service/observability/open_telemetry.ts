@@ -11,10 +11,7 @@ export interface Tracing {
   around(fetch: HonoApp["fetch"], findRoute: FindRoute): HonoApp["fetch"];
 }
 
-/**
- * Prepares the spans of an app, by the semantic conventions of OpenTelemetry 1.37 for HTTP and
- * databases. Statements contain placeholders, so that no span contains a value.
- */
+/** Prepares an app's spans, by OpenTelemetry's semantic conventions 1.37. Spans show no values. */
 export async function openTracing(): Promise<Tracing> {
   const { context, SpanKind, SpanStatusCode, trace } = await import("@opentelemetry/api");
   const tracer = trace.getTracer("resource-api");
