@@ -141,7 +141,10 @@ async function untilDone(work: () => Promise<unknown>): Promise<void> {
       return;
     } catch (error) {
       assert(error instanceof DatabaseError, String(error));
-      assert(["unavailable", "read-only"].includes(error.kind), `${error.kind} ${Deno.inspect(error.cause)}`);
+      assert(
+        ["unavailable", "read-only"].includes(error.kind),
+        `${error.kind} ${Deno.inspect(error.cause)}`,
+      );
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
