@@ -119,7 +119,6 @@ function compileRange(
   return sql`SELECT ${columns} FROM ${rowsOf(plan, dialect)}${where}${order}`;
 }
 
-/** Returns the table, with the additional columns that the plan's order needs, if any. */
 function rowsOf({ table, added }: ReadPlan, dialect: Dialect): Fragment {
   if (added === undefined) return tableName(table);
   return dialect.withAddedColumns(table, added.map((one) => compileAddedColumn(one, dialect)));

@@ -12,10 +12,9 @@ import {
 } from "./operators/operator_registry.ts";
 
 /**
- * Returns the canonical string of a filter. If two filters over a table have the same string, they
- * are equivalent, so their subscribers can share work. Equivalent filters usually have the same
- * string: the order and repetition of terms and list values, aliases and parentheses do not affect
- * it.
+ * Returns the canonical string of a filter. Filters over a table with the same string are
+ * equivalent, so their subscribers can share work. The order and repetition of terms and list
+ * values, aliases and parentheses do not affect the string.
  */
 export function canonicalFilterText(filter: Filter): string {
   switch (filter.kind) {

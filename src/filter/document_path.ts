@@ -13,9 +13,8 @@ export interface DocumentPath {
 }
 
 /**
- * Returns the column and the path that a selector such as `meta.size` means. Returns null unless
- * the first name is a JSON column of `columns` and another name follows. Throws a 400 for a long
- * path.
+ * Returns the column and the path of a selector such as `meta.size`, or null unless the first name
+ * is a JSON column of `columns` and another name follows. Throws a 400 for a long path.
  */
 export function documentPathOf(
   text: string,

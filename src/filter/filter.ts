@@ -56,10 +56,7 @@ export interface Related {
   readonly filter: Filter;
   /** The filter over the link table of `manyToMany`, or `all` for other relations. */
   readonly links: Filter;
-  /**
-   * True if the matching related rows are found once for all rows, instead of for each row. This is
-   * faster if many rows have the same related row.
-   */
+  /** True if the matching related rows are found once, which is faster if many rows share them. */
   readonly once?: boolean;
 }
 

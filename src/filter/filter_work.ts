@@ -23,5 +23,4 @@ export interface WorkAllowance {
   take(steps: number): boolean;
 }
 
-/** The allowance that does not limit the work of filters in memory. */
 export const unlimitedWork: WorkAllowance = Object.freeze({ take: () => true });

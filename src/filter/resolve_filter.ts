@@ -13,7 +13,6 @@ import { excerptOf, filterError, filterTooLarge, unreadableFilter } from "./synt
 import { type ComparisonSyntax, filterLimits, type FilterSyntax } from "./syntax/filter_syntax.ts";
 import { quotePath } from "./syntax/quoted_name.ts";
 
-/** The table, the operators and the rights with which a filter is resolved. */
 export interface FilterContext {
   readonly table: TableInfo;
   readonly operators: OperatorRegistry;
@@ -29,7 +28,6 @@ export interface FilterContext {
   relationNames?(): readonly string[];
 }
 
-/** A relation that a filter can follow, and the context of filters on its related rows. */
 export interface FilterableRelation {
   readonly relation: Relation;
   readonly target: FilterContext;

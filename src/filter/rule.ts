@@ -145,10 +145,9 @@ const onlyMarker = new RegExp(`^${placeholder}\\d+${placeholder}$`);
 
 /**
  * Parses a filter that `rsql` has built. Returns null for a blank filter. Each marker must be a
- * complete value or a complete term. Only rules can be terms, and a rule can only be a term.
- * For a marker in another place, such as in a quoted name, the function throws a plain Error,
- * because the user's value would change the filter. A parse error's message shows `${…}` for each
- * value.
+ * complete value or, for a rule, a complete term. For a marker in another place, such as in a
+ * quoted name, throws a plain Error, because the user's value would change the filter. A parse
+ * error's message shows `${…}` for each value.
  */
 function parseTemplate(
   { text, values }: FilterText,

@@ -119,10 +119,7 @@ export class Admission implements IdempotentAdmission, Debit {
     this.#budget?.refundExcess(items);
   }
 
-  /**
-   * Makes the request's proof of work usable again after a response with status 422, except
-   * `query-too-expensive`. Must be called for every response.
-   */
+  /** Restores proof of work after a 422 (not `query-too-expensive`). Call it for every response. */
   returnSolution(answer: unknown): MaybePromise<void> {
     if (this.#work === null || typeof answer !== "object" || answer === null) return;
     const isRefused = "status" in answer && answer.status === 422 &&

@@ -31,7 +31,6 @@ export interface Guard {
     options: ProtectionOptions,
     target: ProtectedResource,
   ): ReadonlyMap<Access, OperationProtection>;
-  /** Returns the protection of a procedure; null if it has none. */
   protectProcedure(
     own: ProcedureProtectionOptions,
     options: ProtectionOptions,
@@ -43,7 +42,6 @@ export interface Guard {
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   /** Returns limits on the bytes of each client's stored responses, which expire after `ttlMs`. */
   answerShares(ttlMs: number): ResponseStorageShares;
-  /** Returns the budgets of all classes, and the rate limits of all resources. */
   limits(): readonly RateLimiter[];
   /** Returns leased tokens to the store. Must be called before the store is closed. */
   close(): Promise<void>;

@@ -65,10 +65,9 @@ export interface IdempotentAdmission {
 }
 
 /**
- * Executes a request with an Idempotency-Key, or replays the response if an equal request was
- * executed before. Throws `idempotency-key-reused` (422) if a different request had the key,
- * `idempotency-in-flight` (409) while the first request is executed, and the errors of
- * {@link IdempotentWork.authorize}.
+ * Executes a request with an Idempotency-Key, or replays the response to an equal earlier request.
+ * Throws `idempotency-key-reused` (422) if a different request had the key, `idempotency-in-flight`
+ * (409) while the first request runs, and the errors of {@link IdempotentWork.authorize}.
  */
 export async function answerOnce(
   request: IdempotentRequest,
@@ -114,7 +113,6 @@ export async function answerOnce(
   return reply;
 }
 
-/** Returns the 409 for a repetition while the first request is executed. */
 export function inFlightProblem(): Problem {
   return new Problem(
     "idempotency-in-flight",
@@ -225,9 +223,8 @@ export interface ResponseStorageLimits {
 }
 
 /**
- * Returns the response to store for repetitions, or null if the reply must not be replayed. A body
- * that is too large is omitted. If the client's limit is used up, long bodies are omitted, and the
- * response is kept for at most five minutes.
+ * Returns the response to store, or null if it must not be replayed. Omits a too large body. If the
+ * client's limit is used up, omits long bodies and keeps the response for five minutes at most.
  */
 export function toStoredResponse(
   reply: Reply,
@@ -284,7 +281,6 @@ function withoutBody(answer: StoredAnswer): StoredAnswer {
   return { status, headers, body: typeof body === "string" ? body : null };
 }
 
-/** Returns the approximate size of a stored response as JSON, in bytes. */
 function sizeOf({ headers, body }: StoredAnswer): number {
   return Buffer.byteLength(JSON.stringify(headers)) + Buffer.byteLength(body ?? "");
 }

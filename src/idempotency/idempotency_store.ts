@@ -42,7 +42,6 @@ export type FoundKeyRecord =
     readonly answer: StoredAnswer | null;
   };
 
-/** The parts of a response that are stored in order to replay it. */
 export interface StoredAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -219,7 +219,6 @@ function hasGenerated(body: unknown, { table: { columns } }: Resource): boolean 
   return generated.length > 0 && isAnyNamed(generated.map(({ name }) => name), body, 3);
 }
 
-/** Returns true if a member of `part` has one of the names, at most `depth` levels deep. */
 function isAnyNamed(names: readonly string[], part: unknown, depth: number): boolean {
   if (typeof part !== "object" || part === null || depth === 0) return false;
   return names.some((name) => Object.hasOwn(part, name)) ||

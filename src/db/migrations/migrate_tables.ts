@@ -275,7 +275,6 @@ export async function findDifferences(
   };
 }
 
-/** Returns the names that a table can have in the database: its current and its former name. */
 export function tableNames({ schema, name, formerName }: TableInfo) {
   return [name, ...(formerName === null ? [] : [formerName])].map((name) => ({ schema, name }));
 }

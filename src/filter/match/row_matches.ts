@@ -46,10 +46,7 @@ function valueMatches(comparison: Comparison, value: unknown): boolean {
 
 /** A row before or after a change, on which filters are evaluated. */
 export interface RowImage {
-  /**
-   * The decoded values, including hidden columns. {@link attachStoredForms} attaches the stored
-   * values that the row cannot represent exactly.
-   */
+  /** The decoded values, including hidden columns. See also {@link attachStoredForms}. */
   readonly row: Row;
 }
 

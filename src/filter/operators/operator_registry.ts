@@ -142,14 +142,12 @@ export const isEmptyOperator: Operator = {
       : sql`${operand} <> ''`;
   },
   matches(value, [wanted], column) {
-    // A JSON string `""` and empty bytes are `""` in memory, too, but only a column of strings
-    // matches.
+    // In memory, an empty JSON string and empty bytes are `""`, too, but only strings match.
     const isEmpty = value === null || (value === "" && column.kind === "text");
     return isEmpty === wanted;
   },
 };
 
-/** Returns a comparison that tests for NULL: IS NULL or IS NOT NULL. */
 export function nullTest(column: ColumnInfo, isNull: boolean): Comparison {
   return comparison(isNullOperator, column, [isNull]);
 }
@@ -188,7 +186,6 @@ export interface CustomOperator {
   matches(value: unknown, values: readonly string[], column: ColumnInfo): boolean;
 }
 
-/** Defines the members that a custom operator must have. */
 export const customOperatorRules = groupOf<CustomOperator>()({
   toSql: synchronous<CustomOperator["toSql"]>().required(),
   matches: synchronous<CustomOperator["matches"]>().required(),
@@ -215,7 +212,6 @@ function textSearchOperator(symbol: string, syntax: "web" | "tsquery"): Operator
   };
 }
 
-/** The built-in operators of the filter language, such as `==` and `=in=`. */
 export const builtInOperators: readonly Operator[] = [
   equalOperator,
   notEqualOperator,

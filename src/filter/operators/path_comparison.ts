@@ -146,9 +146,8 @@ function boundOperand(operand: JsonOperand, dialect: Dialect): Fragment {
 /**
  * Returns a comparison for values from code, which are data and never syntax. It fails closed:
  * undefined, null, NaN and a value that the column cannot store become {@link missingRows}, so a
- * missing user id never grants access. An empty list matches no row. To test for NULL, use
- * `nullTest`. Throws a TypeError for a whole number beyond 2^53, which JavaScript rounds, except
- * for a column of reals.
+ * missing user id never grants access. An empty list matches no row. Throws a TypeError for a whole
+ * number beyond 2^53, which JavaScript rounds, except for a column of reals.
  */
 export function failClosedComparison(
   operator: Operator,

@@ -7,10 +7,7 @@ export interface CachingFilterParser {
   parse(text: string): FilterSyntax | null;
 }
 
-/**
- * Creates a filter parser that caches the syntax trees of the last `capacity` strings. Trees are
- * shared and therefore frozen. Errors are rare, and not cached.
- */
+/** Creates a filter parser that caches the (frozen) syntax trees of the last `capacity` strings. */
 export function createCachingFilterParser(capacity = 1_000): CachingFilterParser {
   const remembered = boundedMap<string, FilterSyntax>(capacity, {
     maxBytes: 4 * 1024 * 1024,

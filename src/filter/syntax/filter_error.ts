@@ -12,7 +12,6 @@ export function filterError(
   return new Problem("filter-parse-error", detail, { details: { position, expected }, cause });
 }
 
-/** Returns the error of a filter whose syntax is wrong at a position. */
 export function unreadableFilter(position: number, expected: string, fault: string): Problem {
   return filterError(position, expected, `Cannot read the filter at ${position}: ${fault}`);
 }

@@ -1,7 +1,4 @@
-/**
- * The limits of a filter's string and syntax tree. If a filter exceeds a limit, the error contains
- * the position of the excess.
- */
+/** The limits of a filter's string and tree. The error contains the position of the excess. */
 export const filterLimits = {
   /** The maximum length of the whole string, in UTF-16 units. */
   length: 4096,
@@ -45,7 +42,6 @@ export type FilterSyntax =
   | NotSyntax
   | InsertedSyntax;
 
-/** The quantifiers for the rows that a path of relations reaches. */
 export const quantifiers = ["some", "none", "every"] as const;
 
 /** How many of the reached rows must match: at least one, none, or every one. */

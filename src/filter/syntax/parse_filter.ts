@@ -21,10 +21,9 @@ import {
 } from "./filter_syntax.ts";
 
 /**
- * Parses a filter string to its syntax tree, in one pass. Returns null for a blank string. Throws a
- * {@link Problem} `filter-parse-error` with the position of the first wrong character.
- *
- * `resolveFilter` checks later if fields and operators exist and if values are valid.
+ * Parses a filter string to its syntax tree. Returns null for a blank string. Throws a {@link
+ * Problem} `filter-parse-error` with the position of the first wrong character. `resolveFilter`
+ * later checks fields, operators and values.
  */
 export function parseFilter(
   text: string,

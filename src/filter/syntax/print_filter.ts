@@ -3,9 +3,8 @@ import type { Comparison, Filter, Related } from "../filter.ts";
 import { quotePath } from "./quoted_name.ts";
 
 /**
- * Returns a resolved filter as a string that parses to the same filter. The filter `all` becomes
- * the empty string. The filter `none` becomes the word `none`, which does not parse, so that it
- * cannot be mistaken for another filter.
+ * Returns a filter as a string that parses to the same filter. `all` becomes the empty string, and
+ * `none` the word `none`, which does not parse and is mistaken for no other filter.
  */
 export function printFilter(filter: Filter): string {
   switch (filter.kind) {

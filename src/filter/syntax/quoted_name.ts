@@ -8,7 +8,6 @@ export function quoteName(name: string): string {
   return /^[\p{L}_$][\p{L}\p{N}_$\-/]*$/u.test(name) ? name : `"${name.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** Returns the names of a path as one selector: `author."first name"`. */
 export function quotePath(names: readonly string[]): string {
   return names.map(quoteName).join(".");
 }

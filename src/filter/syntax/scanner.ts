@@ -7,12 +7,10 @@ export interface Scanner {
   at: number;
 }
 
-/** Returns the code of the scanner's next character, or NaN at the end. */
 export function peekCode(scanner: Scanner): number {
   return scanner.text.charCodeAt(scanner.at);
 }
 
-/** Advances the scanner over white space (space, tab, CR and LF). */
 export function skipSpace(scanner: Scanner): void {
   while (isSpace(peekCode(scanner))) scanner.at++;
 }
@@ -87,7 +85,6 @@ export function scanOperator(scanner: Scanner): string {
   return symbol;
 }
 
-/** Scans a literal of a filter: a word or a quoted string. */
 export function scanLiteral(scanner: Scanner): Literal {
   const code = peekCode(scanner);
   return code === doubleQuote || code === singleQuote

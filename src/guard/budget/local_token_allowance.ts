@@ -59,7 +59,6 @@ export class LocalTokenAllowance implements LeaseHolder {
     return this.#takeFromStore(demand);
   }
 
-  /** Returns the tokens that are left, as far as this process knows. */
   left(): Bucket {
     this.#refill();
     return this.#total;
@@ -285,8 +284,8 @@ function availableBucket(
   limit: BucketPolicy,
   now: number,
 ): Bucket {
-  // If no other process has changed the record, the state in this process is more exact than it. A
-  // missing record has expired, because the bucket was full.
+  // If no other process has changed the record, the state in this process is more exact than the
+  // record. A missing record has expired, because the bucket was full.
   const isUnchanged = record !== null &&
     (stored === null || (stored.changes === record.changes && stored.tokens === record.tokens &&
       stored.at === record.at));
@@ -305,10 +304,7 @@ function isRecord(value: unknown): value is BucketRecord {
     typeof value.changes === "number";
 }
 
-/**
- * Returns how many tokens to lease: a sixteenth of what is left, so that four processes lease a
- * quarter. Returns 0 near the limit, when every token counts.
- */
+/** Returns how many tokens to lease: a sixteenth of those left, or 0 near the limit. */
 function shareOf(left: number, amount: number): number {
   const share = left / 16;
   return share < 2 * amount ? 0 : share;

@@ -1,7 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import { type Bucket, type BucketPolicy, roundingTolerance } from "./token_bucket.ts";
 
-/** A limit and the caller's remaining tokens, for the headers. */
 export interface RateLimitState {
   readonly limit: BucketPolicy;
   readonly left: Bucket;

@@ -23,7 +23,6 @@ export interface BucketPolicy {
   isSameSpan(left: Bucket, right: Bucket): boolean;
 }
 
-/** Returns the full bucket of a caller that has taken nothing yet. */
 export function fullBucket({ capacity }: BucketPolicy, now: number): Bucket {
   return { tokens: capacity, at: now };
 }
@@ -77,10 +76,9 @@ function policyOf(name: string, capacity: number, spanMs: number): string {
 }
 
 /**
- * Returns the time of a bucket when the clock shows an earlier time. A small difference is ignored,
- * because the clocks of processes differ, and two processes could refill the bucket for the same
- * time. After a large jump back, the clock's time is used. Otherwise the bucket would not refill
- * for a long time.
+ * Returns the time of a bucket when the clock shows an earlier time. A small difference is ignored:
+ * the clocks of processes differ, and two processes could refill the bucket for the same time.
+ * After a large jump back, the clock's time is used, or the bucket would not refill for long.
  */
 function afterClockJump(at: number, now: number): number {
   return at - now <= skewMs ? at : now;

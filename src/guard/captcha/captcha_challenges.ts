@@ -69,9 +69,8 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions) {
     /** Returns the headers of a 428. `action` is the action that the token must have, if any. */
     issueChallenge,
     /**
-     * Verifies a token and marks it as used. Returns null if it is valid and unused, and otherwise
-     * the reason. Rejects with `captcha-unavailable` if the provider returns no verdict, and with a
-     * `StoreError` if the store does not say if the token was used before.
+     * Verifies a token and marks it as used. Returns null if valid, else the reason. Rejects with
+     * `captcha-unavailable` if there is no verdict, and with a `StoreError` if the store fails.
      */
     verifyToken,
     /**

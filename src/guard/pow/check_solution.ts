@@ -8,7 +8,7 @@ import type { ChallengeTokens } from "./challenge_token.ts";
 
 /**
  * Checks a solution without the store. Returns the solution if it is valid for this request and
- * difficulty, and otherwise why it is refused. Only the store knows if it was used before.
+ * difficulty, and otherwise why it is refused. Only the store knows used solutions.
  */
 export type CheckSolution = (
   headers: Headers,

@@ -21,10 +21,7 @@ export type Trust = (question: TrustQuestion) => number | Promise<number>;
 /** Maximum difficulty: about a minute of work for all cores of a fast laptop. */
 export const maxDifficulty = 32;
 
-/**
- * Returns the difficulty that the trust hook decides, in whole bits. If the hook fails or returns
- * no valid number, reports this and returns the difficulty without the hook.
- */
+/** Returns the trust hook's difficulty. If the hook fails, reports this and returns the default. */
 export async function callTrustHook(
   trust: Trust | undefined,
   question: TrustQuestion,

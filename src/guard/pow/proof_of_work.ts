@@ -77,12 +77,10 @@ export function createProofOfWork(parts: ProofOfWorkOptions) {
   return {
     /** Returns the headers of a 428 response, with a new challenge for this request. */
     issueChallenge,
-    /** Checks a solution without the store, and does not mark it as used. */
     checkSolution,
     /**
-     * Marks a solution as used if it is valid for this request at this difficulty, and unused.
-     * Otherwise throws `proof-of-work-required`. Rejects with a `StoreError` if the store cannot
-     * determine whether the solution was used.
+     * Marks a solution as used if it is valid for this request and difficulty, and unused.
+     * Otherwise throws `proof-of-work-required`. Rejects with a `StoreError` if the store fails.
      */
     async requireSolution(headers: Headers, facts: FingerprintedRequest, difficulty: number) {
       const solution = checkSolution(headers, facts, difficulty);

@@ -163,7 +163,6 @@ async function collect(
   return bytes;
 }
 
-/** Returns the 400 for a body in very small parts, each of which needs a turn of the event loop. */
 export function tooManyParts(): Problem {
   return new Problem(
     "invalid-body",

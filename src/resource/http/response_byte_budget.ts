@@ -59,7 +59,6 @@ export function responseTooLarge(limit: number, { name, subject, advice }: Respo
   );
 }
 
-/** Converts the error of a read that exceeded the byte limit to a problem that names `part`. */
 export function asResponseTooLarge(error: unknown, limit: number, part: ResponsePart): unknown {
   const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";
   return isTooLarge ? responseTooLarge(limit, part) : error;

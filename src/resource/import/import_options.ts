@@ -11,7 +11,6 @@ export interface ImportReading extends Omit<ImportFileOptions, "delimiter" | "ma
   readonly map: ReadonlyMap<string, string>;
 }
 
-/** Checks the options of an import. Throws a 400 that names the option. */
 export function checkImportOptions(
   options: ImportFileOptions & { readonly format: "ndjson" | "csv" },
 ): ImportReading {

@@ -57,7 +57,7 @@ export function parseCsv(
         fields.push(field);
       } else {
         while (!endsField(text.charCodeAt(at), comma)) {
-          // Programs that separate fields by tabs never quote a field, so a quote is a part of it.
+          // Programs that separate fields by tabs quote no field: a quote is a part of the field.
           if (text.charCodeAt(at++) === quote && delimiter !== "\t") {
             return ended("has a quote inside of a field that begins without one");
           }

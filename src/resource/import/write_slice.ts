@@ -13,7 +13,6 @@ import { insertRows } from "../write/insert_rows.ts";
 import { refusalKinds, toFailedWrite } from "../write/refused/failed_write.ts";
 import type { PreparedRow, ShapedRow } from "./row_chunks.ts";
 
-/** A row that the database, a scope or a hook has rejected, and the error for it. */
 export interface RefusedRow {
   readonly line: number;
   readonly error: unknown;

@@ -178,7 +178,7 @@ export function checkRoleRights(
 ): void {
   for (const resource of resources) {
     const limits = rights.known(resource.table) ?? null;
-    // With `actAs`, the service's own role does not run the statements of users.
+    // With `actAs`, users' statements run with other roles, so these limits do not apply.
     if (limits === null || resource.identityOf !== null) continue;
     if (resource.isSubscribable) requireShown(resource, limits);
     if (limits.hidesRows && resource.search !== null) {

@@ -11,7 +11,6 @@ export interface LiveSubscription {
 
 export const maxSubscriptions = 50;
 
-/** Parses the body of a request for a multiplexed stream. Throws a 400. */
 export function parseLiveSubscriptions(body: unknown): readonly LiveSubscription[] {
   const given = membersOf(body)["subscriptions"];
   if (!Array.isArray(given) || given.length === 0) {

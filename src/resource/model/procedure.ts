@@ -88,7 +88,6 @@ export interface Procedure {
   handler(context: ProcedureContext<User | null>, input: unknown): unknown;
 }
 
-/** Returns a procedure's database function with its overloads. Returns [] for a handler. */
 export function candidatesOf(
   { databaseFunction: called }: Pick<Procedure, "databaseFunction">,
 ): readonly DatabaseFunction[] {

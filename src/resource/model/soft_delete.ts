@@ -2,7 +2,6 @@ import { comparison, type Filter, or } from "../../filter/filter.ts";
 import { equalOperator, nullTest } from "../../filter/operators/operator_registry.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
-/** How a resource marks a row as deleted instead of removing the row. */
 export interface SoftDelete {
   readonly field: ColumnInfo;
   readonly undeleted: Filter;

@@ -140,7 +140,7 @@ function writeReply(unwritten: DataReply, subject: string, limit: number): Reply
   }
   // `JSON.stringify` omits a function or a symbol, so the body `{}` has lost its `data`.
   if (reply.body === "{}") throw new Error(refusal);
-  // Checks the bytes of the JSON. The check before it counted some strings in characters.
+  // Checks the bytes of the JSON. The previous check counted some strings in characters.
   if (typeof reply.body === "string" && !textFits(reply.body, limit)) {
     throw responseTooLarge(limit, procedureOutput);
   }

@@ -209,7 +209,6 @@ function withoutCompared(read: ReadPlan, counted: CountedPosition | null): ReadP
   return { ...read, limit, from: { values: [], skip: counted.rows } };
 }
 
-/** Runs the statements for the total count and the included rows, and adds their results. */
 async function withRelated(
   page: Omit<ListOutcome, "total" | "included">,
   { read, total, view, related }: Omit<ListPlan, "from" | "counted">,

@@ -160,7 +160,6 @@ export function parseOffset(listQuery: ListQuery, query: Query, { table }: Resou
 /** The query parameter `totalCount`: the total is counted, estimated or left out. */
 export type TotalCountMode = "none" | "exact" | "estimated";
 
-/** Parses `totalCount` of a list: true, false or `estimated`. Throws a 400 for any other value. */
 export function parseTotalCount(query: Query): TotalCountMode {
   if (query.get("totalCount") === "estimated") return "estimated";
   return parseFlag(query, "totalCount") ? "exact" : "none";
@@ -192,7 +191,6 @@ export interface ListReadPlan {
   readonly counted: CountedPosition | null;
 }
 
-/** Plans the read of `limit` rows of a list, among the rows that the grants allow. */
 export function planList(
   listQuery: ListQuery,
   { grant, related }: ListGrants,

@@ -174,7 +174,6 @@ function walksIn(syntax: FilterSyntax, resource: Resource | undefined): readonly
   return isWalk === true ? [fieldAt] : [];
 }
 
-/** The resource to which a part of a filter applies, and the grants to read related rows. */
 interface Place {
   readonly resource: Resource;
   readonly related: ReadonlyMap<Resource, Grant>;

@@ -127,7 +127,6 @@ export function listOrExport(listing: Endpoint, exports: ReadonlyMap<string, End
 
 const noStore = { "cache-control": "no-store" };
 
-/** Returns the media type that the parameter `format` names. Throws a 400 for an unknown name. */
 function typeOf(format: string | undefined): string | undefined {
   if (format === undefined) return undefined;
   const types = new Map([["json", jsonContentType], ["csv", csv.type], ["ndjson", ndjson.type]]);

@@ -153,7 +153,7 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
       try {
         endpoint = chosen(request(), resource);
       } catch (error) {
-        // The stored response also has this problem, so it reveals no row of the upsert.
+        // The stored response is this problem, too. So the response reveals no row of the upsert.
         if (!(error instanceof Problem)) throw error;
       }
       await endpoint.authorize(request, user, resource);

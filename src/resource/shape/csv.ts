@@ -66,7 +66,7 @@ function field(value: unknown): string {
     case "string":
       return textField(value);
     case "number":
-      // JSON writes NaN and the infinite numbers as null.
+      // JSON writes NaN and the infinite numbers as null, so the field is empty.
       return Number.isFinite(value) ? String(value) : "";
     case "boolean":
     case "bigint":

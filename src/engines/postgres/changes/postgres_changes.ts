@@ -109,7 +109,6 @@ export function recordingDriver(
   };
 }
 
-/** Returns a sentence for the operator: the right that the change log lacks, and the remedy. */
 export async function whyNoChangeLog(
   driver: Driver,
   tables: readonly TableInfo[],

@@ -67,7 +67,6 @@ export class WriteRecorder {
     this.#compile = createCompiler(driver.dialect);
   }
 
-  /** Returns a statement's writes to recorded tables, or null if there are none. */
   async writesOf(statement: Statement, connection: Connection): Promise<RecordedWrite | null> {
     const plan = planOf(statement);
     if (plan !== null) {

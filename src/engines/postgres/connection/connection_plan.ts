@@ -155,7 +155,6 @@ export interface TlsRules {
   options(server: PostgresServer): Promise<ConnectionOptions>;
 }
 
-/** Returns true for a TLS mode that allows no connection without TLS. */
 export function requiresTls(mode: string): boolean {
   return tlsModes.indexOf(mode) >= tlsModes.indexOf("require");
 }

@@ -75,9 +75,8 @@ function openIndex(index: IndexDescription, tablePrefix: string, clock: Clock): 
 }
 
 /**
- * The full-text table (FTS5) of one search index. It stores only words, which determine the matches
- * and their order. Responses contain the strings from the rows. If the rows' key is not an integer,
- * a second table assigns numbers to the keys.
+ * The FTS5 table of a search index. It stores only the words: responses contain the strings of the
+ * rows. If the rows' key is not an integer, a second table assigns numbers to the keys.
  */
 class FullTextTable implements DocumentTable {
   /** A savepoint would make FTS5 flush its memory, which doubles the duration of a write. */
@@ -261,10 +260,9 @@ function padWords(words: string): string {
 }
 
 /**
- * Compiles the rank of a document (the lowest rank is the best). The formula is BM25 without
- * statistics of other documents, because these would reveal words in rows that the user cannot
- * read. The rank depends on how often the terms occur in the fields, and on the fields' weights and
- * lengths.
+ * Compiles the rank of a document (the lowest is the best): BM25 without statistics of other
+ * documents, which would reveal words in rows that the user cannot read. The rank depends on how
+ * often the terms occur in the fields, and on the fields' weights and lengths.
  */
 function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const length = join(fields.map(({ column }) => sql`length(${column})`), " + ");

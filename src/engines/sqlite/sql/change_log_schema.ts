@@ -29,7 +29,6 @@ export const sqliteLogTables: readonly string[] = [
 
 export const sqliteTriggerPrefix = "_service_changes_";
 
-/** A SQLite trigger of the change log: its name, and the statement that creates it. */
 export interface SqliteTrigger {
   readonly name: string;
   readonly text: string;

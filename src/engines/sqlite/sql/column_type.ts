@@ -15,7 +15,6 @@ const storageClasses: Readonly<Record<ColumnKind, string>> = {
   bytes: "BLOB",
 };
 
-/** Returns a column's type for the CREATE TABLE of a SQLite table of the service. */
 export function sqliteColumnType(column: ColumnInfo): string {
   const { kind, precision, scale } = column;
   // SQLite ignores the numbers in a type. They are documentation for readers of the schema.

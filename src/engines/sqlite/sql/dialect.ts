@@ -38,7 +38,6 @@ import { sqliteDefinitions } from "./definitions.ts";
 import { sqliteSyntax } from "./syntax.ts";
 import { sqliteEngine } from "../sqlite_engine.ts";
 
-/** Returns the SQL dialect of SQLite, for any client library. */
 export function sqliteDialect(options: { readonly text: TextDialect }): Dialect {
   return {
     engine: "sqlite",
@@ -114,10 +113,9 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
 }
 
 /**
- * Returns a dialect that hides values from SQLite's planner by a unary plus. SQLite prepares a
- * statement again for every value that its planner considers, which takes longer than reading a
- * short page. If values could improve a plan (because of a partial index or results of ANALYZE),
- * only reads by key hide them.
+ * Returns a dialect that hides values from SQLite's planner by a unary plus: SQLite prepares a
+ * statement again for each value that the planner considers, which takes longer than reading a
+ * short page. If values could improve a plan (partial index, ANALYZE), only reads by key hide them.
  */
 export function hidingValues(dialect: Dialect): Dialect {
   return {
@@ -216,9 +214,8 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
 }
 
 /**
- * Encodes a value of an untyped column as SQLite stores and compares it. In a number column, a
- * string that looks like a number becomes a number. A whole number becomes a bigint, because some
- * libraries bind each number as a double.
+ * Encodes a value of an untyped column as SQLite stores it. In a number column, a numeric string
+ * becomes a number. An integer becomes a bigint, because some libraries bind numbers as doubles.
  */
 function encodeAny(value: unknown, affinity: Affinity): SqlValue {
   if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);

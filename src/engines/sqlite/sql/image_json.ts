@@ -23,7 +23,6 @@ export function imageJson(
   return [membersText(columns, valueOf), ...lines].join(" || ");
 }
 
-/** Returns a function that returns a column's SQL by its name, for the row `row` (NEW or OLD). */
 export function columnSqlOf(row: string): (name: string) => string {
   return (name) => `${row}.${quoteIdentifier(name)}`;
 }

@@ -20,7 +20,6 @@ export const jsonNumberFunction = {
   },
 } as const;
 
-/** The SQL of SQLite for values in JSON documents, which are stored as strings. */
 export const sqliteJsonPaths: JsonPathDialect = {
   at({ dbName }, path) {
     const document = identifier(dbName);

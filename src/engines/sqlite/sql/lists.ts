@@ -3,7 +3,6 @@ import type { DocumentItem, ListDialect } from "../../../sql/list_dialect.ts";
 import { toSortableDecimal } from "../../../sql/sortable_decimal.ts";
 import { jsonNumberFunction } from "./json_path.ts";
 
-/** The SQL of SQLite for the items of lists, which are stored as JSON documents. */
 export const sqliteLists: ListDialect = {
   holds({ dbName }, items, quantifier) {
     const document = identifier(dbName);

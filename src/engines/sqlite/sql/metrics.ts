@@ -33,9 +33,8 @@ function ofIntegers(column: ColumnInfo, metric: (sum: Fragment) => Fragment): Fr
 
 /**
  * The aggregate metrics of SQLite, whose own `sum()` fails beyond 64 bits and adds decimals as
- * doubles. Instead, the SQL adds the high and low halves of integers separately, and {@link
- * exactSumAggregate} adds all other values. These sums are combined once for each group. An exact
- * number is a {@link toSortableDecimal} string until it is decoded.
+ * doubles. The SQL adds the high and low halves of integers separately; {@link exactSumAggregate}
+ * adds other values. An exact number is a {@link toSortableDecimal} string until it is decoded.
  */
 export const sqliteMetrics: MetricDialect = {
   // In an existing NOCASE column, the minimum could be any of several equal strings.

@@ -17,10 +17,9 @@ export const rowBytesFunctionName = "service_row_bytes";
 export const overLimitResult: bigint = -(2n ** 63n);
 
 /**
- * Returns a time check that runs only for some of the rows, because each call takes 1 µs, which
- * would slow down pages that an index finds. The rows are selected by the remainder of an integer,
- * which costs almost nothing. The divisor is prime, because all ids can be multiples of 10, for
- * example. Without an integer, random() selects the rows, which takes 60 ns for each.
+ * Returns a time check that runs only for some rows, because each call takes 1 µs. The rows are
+ * selected by the remainder of an integer, which costs almost nothing, or by random(), which takes
+ * 60 ns. The divisor is prime, because all ids can be multiples of 10, for example.
  */
 export function scanCheck(column?: Fragment, integer?: Fragment): Fragment {
   if (integer !== undefined) return sql`(${integer} % 61 OR abs(${name}(NULL)))`;

@@ -4,9 +4,8 @@ import type { Connection } from "../../../db/driver.ts";
 import { blankToken, ddlTokens } from "../../../sql/statements/normal_sql.ts";
 
 /**
- * Returns the tables whose definitions say what happens to a row that violates a constraint, for
- * example that it replaces other rows. Neither a declaration nor a PRAGMA contains this, so it is
- * parsed from the stored CREATE TABLE statement.
+ * Returns the tables with ON CONFLICT clauses, such as REPLACE. No declaration or PRAGMA contains
+ * these clauses, so they are parsed from the stored CREATE TABLE statement.
  */
 export async function sqliteConflictTables(
   connection: Connection,

@@ -16,7 +16,6 @@ const limits: ReadLimits = {
   isLong: true,
 };
 
-/** Returns the result of `read`, or the reason why a view cannot be read at all. */
 export async function readOrReason<T>(
   read: () => Promise<T>,
 ): Promise<{ readonly value: T } | { readonly reason: string }> {
@@ -61,7 +60,6 @@ export async function readViewInfo(
   };
 }
 
-/** Returns the result of `read`, or `otherwise` if it takes too long. */
 export async function readInTime<T>(read: () => Promise<T>, otherwise: T): Promise<T> {
   try {
     return await read();

@@ -12,9 +12,8 @@ export type InferredType = Pick<
 >;
 
 /**
- * Infers the types that a SQLite column can have, likeliest first, from its declared type and a
- * sample of values. SQLite stores any value whatever the declared type is, so the last type accepts
- * all values. If the declared type implies nothing about the values, only this type is returned.
+ * Infers a SQLite column's possible types, likeliest first, from its declared type and a sample of
+ * values. The last type accepts all values, because SQLite stores any value in any column.
  */
 export function rankColumnTypes(declared: string, sample: readonly SqlValue[]): InferredType[] {
   const format = timestampFormat(sample);

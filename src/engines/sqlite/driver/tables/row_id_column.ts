@@ -3,10 +3,8 @@ import { rowIdNames } from "../../sql/recorded_table.ts";
 import type { ColumnDraft } from "../../../../db/introspection.ts";
 
 /**
- * Returns the row id column of a SQLite table without a key, under a name that no column of the
- * table has. Returns null if all of the possible names are taken.
- *
- * A row keeps its row id until VACUUM, which can change row ids.
+ * Returns the row id column of a table without a key, under a name that no column has, or null if
+ * all possible names are taken. VACUUM can change row ids.
  */
 export function rowIdColumn(columns: readonly string[]): ColumnDraft | null {
   const taken = new Set(columns.map((name) => name.toLowerCase()));

@@ -6,9 +6,9 @@ export interface TableListEntry {
 }
 
 /**
- * Returns the names of the tables in which virtual tables store their content. SQLite marks them if
- * the library has the module of the virtual table. Otherwise it lists them as ordinary tables, and
- * this function recognizes them by the names that common modules use.
+ * Returns the names of the tables in which virtual tables store their content. If the library has
+ * the module of a virtual table, SQLite marks these tables. Otherwise SQLite lists them as ordinary
+ * tables, and this function recognizes them by the names that common modules use.
  */
 export function shadowTables(
   listed: readonly TableListEntry[],
