@@ -119,7 +119,10 @@ export class Admission implements IdempotentAdmission, Debit {
     this.#budget?.refundExcess(items);
   }
 
-  /** Restores proof of work after a 422 (not `query-too-expensive`). Call it for every response. */
+  /**
+   * Makes the request's proof of work usable again after a response with status 422, except
+   * `query-too-expensive`. Must be called for every response.
+   */
   returnSolution(answer: unknown): MaybePromise<void> {
     if (this.#work === null || typeof answer !== "object" || answer === null) return;
     const isRefused = "status" in answer && answer.status === 422 &&

@@ -4,7 +4,7 @@ import { quotePath } from "./quoted_name.ts";
 
 /**
  * Returns a filter as a string that parses to the same filter. `all` becomes the empty string, and
- * `none` the word `none`, which does not parse and is mistaken for no other filter.
+ * `none` the word `none`, which does not parse, so that no parser takes it for another filter.
  */
 export function printFilter(filter: Filter): string {
   switch (filter.kind) {

@@ -18,8 +18,8 @@ export const overLimitResult: bigint = -(2n ** 63n);
 
 /**
  * Returns a time check that runs only for some rows, because each call takes 1 µs. The rows are
- * selected by the remainder of an integer, which costs almost nothing, or by random(), which takes
- * 60 ns. The divisor is prime, because all ids can be multiples of 10, for example.
+ * selected by the remainder of an integer, which costs almost nothing, or without an integer by
+ * random(), which takes 60 ns. The divisor is prime: all ids can be multiples of 10, for example.
  */
 export function scanCheck(column?: Fragment, integer?: Fragment): Fragment {
   if (integer !== undefined) return sql`(${integer} % 61 OR abs(${name}(NULL)))`;
