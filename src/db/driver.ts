@@ -146,8 +146,7 @@ export interface DriverThreads {
 export interface Signals {
   /**
    * Calls `onSignal` for each signal of another process and after missed signals. Reconnects.
-   * `isAlone` is true for a trigger's signal, which only one of several concurrent transactions
-   * sends.
+   * `isAlone` is true for a trigger's signal, which one of several concurrent transactions sends.
    */
   listen(onSignal: (isAlone: boolean) => void): SignalChannel;
 }

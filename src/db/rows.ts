@@ -110,9 +110,7 @@ export async function fetchEstimate(
   return reader.dialect.estimate?.parse(rows[0]?.[0] ?? null) ?? null;
 }
 
-/**
- * Creates a {@link RowReader} with cached decoders. For `conflicting`, see {@link createCompiler}.
- */
+/** Creates a {@link RowReader} that caches decoders. `conflicting`: see {@link createCompiler}. */
 export function createRowReader(
   dialect: Dialect,
   onInvalidValue: OnInvalidValue,

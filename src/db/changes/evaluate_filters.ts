@@ -149,7 +149,7 @@ export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,
 ): readonly { readonly from: number; readonly filters: readonly Filter[] }[] {
-  // Row images need the other half. A value can need four placeholders, to ignore case in Postgres.
+  // Row images need half of the placeholders. A value can need four, to ignore case in Postgres.
   const room = Math.floor(maxValues / 2);
   const parts: { from: number; filters: Filter[]; values: number }[] = [];
   filters.forEach((filter, from) => {

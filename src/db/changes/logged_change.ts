@@ -256,8 +256,7 @@ export async function logPositionBefore(
 
 /**
  * Writes each row's optimistic id to the row's changes by this transaction, from position `since`
- * on. Returns the recorded ids, without ids of unrecorded tables and of rows that nothing has
- * written.
+ * on. Returns the ids without those of unrecorded tables and of rows that nothing has written.
  */
 export async function recordOptimisticIds(
   connection: Connection,

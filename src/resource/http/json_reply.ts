@@ -142,9 +142,7 @@ export class LargeReply {
     return this.#size.counted ?? maxBytesAtOnce;
   }
 
-  /**
-   * Serializes the data in several event-loop turns. Rejects with a 422 if the JSON is too large.
-   */
+  /** Serializes the data in several event-loop turns. Rejects with a 422 if it is too large. */
   async write(turns: SerializationTurns): Promise<SerializedReply> {
     const { limit, part } = this.#size;
     const parts = encodedParts(this.#json);

@@ -6,7 +6,7 @@ import type { RequestScheduler, WaitingRequest } from "./request_scheduler.ts";
 
 /** The limit for the total bytes of the bodies of running requests. A single body may exceed it. */
 const maxRunningBytes = 2 * 1024 * 1024;
-/** A request counts for at most this many milliseconds. A longer request probably waits for I/O. */
+/** A request counts as running for at most this time (ms). A longer one probably waits for I/O. */
 const maxHeldMs = 250;
 /** The limit for the total size of the waiting bodies, in bytes. They are held in memory. */
 const maxWaitingBytes = 64 * 1024 * 1024;

@@ -56,9 +56,7 @@ export async function* csvRecords(
 /** Matches a first line such as `sep=;`, in which spreadsheets name the separator. */
 const separatorLine = /^"?sep=([,;\t|:])"?(?:\r\n|[\r\n])/i;
 
-/**
- * Returns true for a row of empty cells. In a CSV with one field, an empty line is a row with NULL.
- */
+/** Returns true for a row of empty cells. In a CSV with one field, an empty line means NULL. */
 function isBlank({ fields }: CsvRecord, names: readonly Field[] | null): boolean {
   return names?.length !== 1 && fields.every((field) => field === null);
 }

@@ -79,9 +79,7 @@ export class LiveHubs {
     return this.#recorded.get(table) ?? null;
   }
 
-  /**
-   * Counts a multiplexed stream until the returned function is called. Throws a 429 if too many.
-   */
+  /** Counts a multiplexed stream until the returned function is called. Throws a 429. */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void {
     const slot = this.#quota.take(user, address, { streams: 1, parts: subscriptions, work: 0 });
     return () => this.#quota.free(slot);

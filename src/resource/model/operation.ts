@@ -107,9 +107,7 @@ export interface WriteCall extends ResourceCall {
 /** The result of an operation: data to serialize as JSON, or a complete reply. */
 export type ShapedReply = DataReply | Reply;
 
-/**
- * The stages of an operation. `parse`, `plan`, `shape` are pure. Only `execute` is asynchronous.
- */
+/** An operation's stages. `parse`, `plan` and `shape` are pure. Only `execute` is asynchronous. */
 export interface Operation<Intent, Plan, Outcome> {
   readonly name: OperationName;
   readonly access: Access;

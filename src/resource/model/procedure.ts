@@ -80,9 +80,7 @@ export interface Procedure {
    * `db.introspect({ functions })` returns such procedures. Default: the handler runs.
    */
   readonly databaseFunction?: DatabaseFunction | undefined;
-  /**
-   * Returns true if the caller may call the function. Default: all callers that `public` allows.
-   */
+  /** Returns true if the caller may call the function. Default: each that `public` allows. */
   readonly permits?: ((user: User | null) => boolean) | undefined;
   /** See {@link ProcedureOptions.handler}. */
   handler(context: ProcedureContext<User | null>, input: unknown): unknown;

@@ -154,8 +154,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly variesByCaller: boolean;
   /**
    * Returns a function that tests if a user has the same fields as this caller, here and in all
-   * resources that the request reaches. The function can throw. Null if no fields depend on the
-   * caller.
+   * reached resources. The function can throw. Null if no fields depend on the caller.
    */
   sameFieldsAs(): ((user: User | null) => boolean) | null;
   /** The columns that statements can read: all, or only those that the caller's role can read. */
@@ -201,9 +200,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly relations: Relations;
   /** True if the bodies of POST, PATCH and PUT can write related rows. */
   readonly nestedWrites: boolean;
-  /**
-   * Cached copies: for callers with fewer fields, for `numbers=safe`. All copies share the cache.
-   */
+  /** Cached copies for fewer fields and for `numbers=safe`. All copies share the cache. */
   readonly views: WeakMap<Resource, WeakMap<object, [Resource?, Resource?]>>;
   /** Returns true if the row that a write statement returns is final: no trigger changes it. */
   returnsFinalRows(): boolean;

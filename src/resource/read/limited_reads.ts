@@ -7,8 +7,7 @@ import type { ResourceCall } from "../model/operation.ts";
 
 /**
  * Returns the connection for reads that can examine many rows (all except reads by key). The
- * configuration limits the time of a read, `maxBytes` its bytes (default: the maximum response
- * size).
+ * configuration limits the time of a read, and `maxBytes` its bytes (default: `maxAnswerBytes`).
  */
 export function limitedReadConnection(
   call: ResourceCall,

@@ -114,7 +114,7 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
     return this.request.signal;
   }
 
-  /** Reads the body once; no bytes if the operation takes none. Throws a 400, 408, 413 or 415. */
+  /** Returns the body; no bytes if the operation takes none. Throws a 400, 408, 413 or 415. */
   body(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#reading === null) {
       const { takesBody, rawTypes } = this.#route.endpoint;
