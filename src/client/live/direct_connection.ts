@@ -237,9 +237,10 @@ const hiddenMs = 300_000;
 function statusAfter(error: ServiceError | null): LiveStatus {
   if (error?.status === 429) return "limited";
   // Without a problem document, `status` is NaN. `NaN < 500` is false, so the result is `stale`.
+  // After a refusal with `retryAfter`, e.g. of an expensive query, the client tries again.
   const status = Number(error?.problem?.status);
   if (status === 401) return "needs-auth";
-  return status < 500 && status !== 408 ? "closed" : "stale";
+  return status < 500 && status !== 408 && !error?.retryAfterMs ? "closed" : "stale";
 }
 
 /** Returns the connection that all live lists, aggregates and collections of a client share. */

@@ -14,10 +14,11 @@ import type { LiveQuery } from "../live_view.ts";
 import { randomDelayBetween } from "../../runtime/runtime.ts";
 
 /** The destination of a live stream's bytes: a `ReadableStream` controller or a substitute. */
-export type StreamSink = Pick<
-  ReadableStreamDefaultController<Uint8Array>,
-  "desiredSize" | "enqueue" | "close"
->;
+export interface StreamSink
+  extends Pick<ReadableStreamDefaultController<Uint8Array>, "desiredSize" | "enqueue"> {
+  /** Ends the stream. The client of a multiplexed stream also receives the problem. */
+  close(problem?: Problem): void;
+}
 
 /**
  * The base class of live streams: one stream of events to a client, from its first byte to its
@@ -98,24 +99,26 @@ export abstract class LiveStream {
   fail(error: unknown): void {
     if (this.#isClosed) return;
     const problem = databaseProblem(error, "read");
-    const slug = problem instanceof Problem ? problem.slug : null;
-    if (slug === "overloaded") return this.end(retryText(overloadRetryMs));
-    if (slug === "query-too-expensive") {
+    if (problem instanceof Problem && problem.slug === "overloaded") {
+      return this.end(retryText(overloadRetryMs));
+    }
+    if (problem instanceof Problem && problem.slug === "query-too-expensive") {
       // The long delay makes the client wait: an immediate reconnect would cause the same cost.
-      return this.end(invalidateText("query_too_expensive") + retryText(expensiveRetryMs));
+      const text = invalidateText("query_too_expensive") + retryText(expensiveRetryMs);
+      return this.end(text, problem.withHeaders({ "retry-after": `${expensiveRetryMs / 1_000}` }));
     }
     const { resource } = this.query;
     this.context.runtime.observe({ kind: "stream_failed", resource, error });
     this.end("");
   }
 
-  end(finalText: string): void {
+  end(finalText: string, problem?: Problem): void {
     if (this.#isClosed) return;
     if (finalText !== "") this.send(finalText);
     // If the client has just disconnected, Deno has cancelled this stream during the send.
     if (this.#isClosed) return;
     this.#close();
-    this.#controller?.close();
+    this.#controller?.close(problem);
   }
 
   protected get isClosed(): boolean {

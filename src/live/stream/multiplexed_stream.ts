@@ -1,3 +1,4 @@
+import type { Problem } from "../../problem/problem.ts";
 import type { ProblemBody } from "../../protocol/problem_codes.ts";
 import { commentText, eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { LiveStream, StreamPart, StreamSink } from "./live_stream.ts";
@@ -29,6 +30,7 @@ export class MultiplexedStream {
   /** The parts that are open: neither refused nor ended. */
   readonly #parts = new Map<string, MultiplexedPart>();
   readonly #whenClosed: () => void;
+  readonly #refusalOf: (problem: Problem) => SubscriptionRefusal;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   /** The part whose subscription the last `subscription` event has named. */
   #current: MultiplexedPart | null = null;
@@ -40,8 +42,9 @@ export class MultiplexedStream {
   #turn = 0;
 
   /** `whenClosed` is called once, however the stream ends. */
-  constructor(whenClosed: () => void) {
+  constructor(whenClosed: () => void, refusalOf: (problem: Problem) => SubscriptionRefusal) {
     this.#whenClosed = whenClosed;
+    this.#refusalOf = refusalOf;
   }
 
   get isClosed(): boolean {
@@ -93,8 +96,9 @@ export class MultiplexedStream {
   }
 
   /** Called when the live stream of a part has ended. The other parts continue. */
-  ended(part: MultiplexedPart): void {
-    this.#remove(part, eventText("ended", { key: part.key }));
+  ended(part: MultiplexedPart, problem: Problem | undefined): void {
+    if (problem === undefined) this.#remove(part, eventText("ended", { key: part.key }));
+    else this.refuse(part, this.#refusalOf(problem));
   }
 
   /** Sends a part's refusal instead of its events, and cancels its live stream. */
@@ -152,6 +156,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
   /** Bytes kept until the response starts, since the part may be refused. Null after the start. */
   #early: Uint8Array[] | null = [];
   #isEnded = false;
+  #problem: Problem | undefined = undefined;
   #isPulling = false;
   #pullAgain = false;
 
@@ -190,9 +195,10 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     else this.#early.push(bytes);
   }
 
-  close(): void {
+  close(problem?: Problem): void {
     this.#isEnded = true;
-    if (this.#early === null) this.#whole.ended(this);
+    this.#problem = problem;
+    if (this.#early === null) this.#whole.ended(this, problem);
   }
 
   /** Sends the kept bytes, because the response has started. Later bytes are sent immediately. */
@@ -200,7 +206,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     const early = this.#early ?? [];
     this.#early = null;
     for (const bytes of early) this.#whole.send(this, bytes);
-    if (this.#isEnded) this.#whole.ended(this);
+    if (this.#isEnded) this.#whole.ended(this, this.#problem);
     else this.pull();
   }
 

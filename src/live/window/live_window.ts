@@ -4,6 +4,7 @@ import {
   type Position,
   printLogPosition,
 } from "../../db/changes/log_position.ts";
+import { DatabaseError } from "../../db/database_error.ts";
 import { type Key, keyOf } from "../../plan/key.ts";
 import { printOrder } from "../../plan/order.ts";
 import { Problem } from "../../problem/problem.ts";
@@ -89,7 +90,10 @@ export class LiveWindow extends SharedResult<WindowReading> {
       ...this.#options.window,
     });
     const limits = { ...liveReadLimits(this.identity, 2 * maxEventBytes), timeoutMs };
-    const { rows: cells, position } = await log.readAt(statement, limits);
+    const { rows: cells, position } = await log.readAt(statement, limits).catch((error) => {
+      const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";
+      throw isTooLarge ? tooLarge(maxEventBytes) : error;
+    });
     const rows = reader.toRows(cells, table.columns);
     const items: Row[] = [];
     // With many related rows, the view presents only the first rows of its argument.
@@ -198,7 +202,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
     const rows = this.#rows;
     const { resumeTokens, limits: { maxEventBytes } } = this.context;
     if (rows.values().reduce((sum, { json }) => sum + json.length, 0) > maxEventBytes) {
-      return this.fail(tooLarge());
+      return this.fail(tooLarge(maxEventBytes));
     }
     if (this.#state?.hasRows(rows) === true) return;
     const { window: { limit }, query, key } = this.#options;
@@ -223,6 +227,10 @@ export function windowQuery(
   return { key, sent: resumeFrom, create };
 }
 
-function tooLarge(): Problem {
-  return new Problem("query-too-expensive", "Cannot follow the list: its rows are too large");
+function tooLarge(maxBytes: number): Problem {
+  return new Problem(
+    "query-too-expensive",
+    `Cannot follow the list: its rows have more than ${maxBytes / 2 ** 20} MiB. Use a smaller ` +
+      "limit, or select fewer fields",
+  );
 }

@@ -78,10 +78,12 @@ function openLive(
   const subscriptions = parseLiveSubscriptions(parseBody(bytes, maxNames));
   const taken = takeStream(caller.user(), addressGroup(address), subscriptions.length);
   const left = new AbortController();
-  const whole = new MultiplexedStream(() => {
+  const prefix = mounted.prefixOf(context);
+  const whenClosed = () => {
     taken();
     left.abort();
-  });
+  };
+  const whole = new MultiplexedStream(whenClosed, (problem) => refusalOf(problem, prefix));
   const opener = {
     ...mounted,
     whole,
@@ -89,7 +91,7 @@ function openLive(
     info: copyConnectionInfo(context.env),
     user: context.get("user"),
     signal: left.signal,
-    prefix: mounted.prefixOf(context),
+    prefix,
     observe: runtime.observe,
   };
   const waits = { identity: waiting.identity, signal: left.signal };
@@ -136,7 +138,7 @@ const events =
   "next such event, are those of the stream of this key; the first one of a key also has " +
   "primaryKey, types, the kinds of the readable fields, and defaults, the values of a new row, all " +
   "null for aggregates. `refused` " +
-  "{ type, key, status, problem, retryAfter }: this subscription is not opened. `ended` " +
+  "{ type, key, status, problem, retryAfter }: this subscription is not opened, or has failed. `ended` " +
   "{ type, key }: it has ended as a stream of its own would have.";
 
 const description: RouteDescription = {
@@ -283,7 +285,7 @@ function refusalOf(problem: Problem, prefix: string): SubscriptionRefusal {
   return {
     status: problem.status,
     problem: { ...body, type: prefix + body.type },
-    retryAfter: null,
+    retryAfter: Number(problem.headers["retry-after"]) || null,
   };
 }
 

@@ -136,6 +136,31 @@ testOnEveryEngine(
 );
 
 testOnDialects(
+  "a list with a limit whose rows are too large says so, and other lists are live",
+  (engine) =>
+    withThings(engine, async (service) => {
+      const api = clientOf(service);
+      const name = "x".repeat(400_000);
+      await insertRows(service.db, things, [1, 2, 3].map((id) => ({ ...rows[3], id, name })));
+      const large = liveList(api.things, { limit: 5 });
+      const small = liveList(api.things, { limit: 2 });
+      const closings = [large, small].map((list) => list.subscribe(() => {}));
+      const { status, error } = await until(large, ({ error }) => error !== null);
+      assertEquals([status, error?.slug, error?.status, error?.message], [
+        ...["stale", "query-too-expensive", 422],
+        "Cannot follow the list: its rows have more than 1 MiB. Use a smaller limit, or select " +
+        "fewer fields",
+      ]);
+      assert((error?.retryAfterMs ?? 0) > 10_000, "the list tries again after a pause");
+      await until(small, ({ status, items }) => status === "live" && items.length === 2);
+      // A row that grows has the same effect as one that was large before.
+      await insertRows(service.db, things, [{ ...rows[3], id: 0, name: name + name + name }]);
+      await until(small, ({ error }) => error?.slug === "query-too-expensive");
+      closings.forEach((end) => end());
+    }),
+);
+
+testOnDialects(
   "rows with equal values stay in the order of their keys, which select omits",
   (engine) =>
     withThings(engine, async (service) => {
