@@ -26,9 +26,7 @@ export type MetricOfGroup<
  * average of integers is a number.
  */
 export interface MetricResults<Value> {
-  /** The type of a sum. */
   total: Value extends number ? number | string : string;
-  /** The type of an average. */
   average: Value extends number ? number : number | string;
   /** The type of a minimum or maximum. */
   value: Value;

@@ -41,10 +41,7 @@ export interface ClientRequest {
   readonly fetch?: ClientEnvironment["fetch"] | undefined;
   /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
-  /**
-   * Timeout in milliseconds. Default: the timeout of the client. With 0, there is no timeout, and
-   * the caller receives the body as it arrives.
-   */
+  /** Timeout in milliseconds; 0 for none, with a streamed body. Default: the client's timeout. */
   readonly timeoutMs?: number | undefined;
 }
 

@@ -126,8 +126,7 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
   const audit = new OperatorAudit(clock, observe);
   const users = new WeakMap<Request, User | null>();
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
-  // An operator can view the service as a user. Such requests do not count against the user's
-  // limits.
+  // An operator can view the service as a user, without using up the user's limits.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
   // An empty path suffices: responses of reads contain it only in the `type` of a problem.
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);

@@ -118,10 +118,7 @@ export interface AppConfig {
   readonly bodyLimit?: number | undefined;
   /** The maximum time in which the whole body must arrive, in milliseconds. Default: 10,000. */
   readonly bodyTimeoutMs?: number | undefined;
-  /**
-   * The maximum number of fields in a body, including the fields of nested objects. Default:
-   * 20,000, or more if a batch of the maximum size can have more.
-   */
+  /** Maximum number of fields in a body, also nested. Default: 20,000, or more for big batches. */
   readonly maxFields?: number | undefined;
   /**
    * The maximum size of a response, in bytes, except for exports and streams. A larger response

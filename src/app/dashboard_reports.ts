@@ -213,7 +213,6 @@ function spendersOf(limiter: RateLimiter) {
   }));
 }
 
-/** Creates the report of the problem responses of this process, newest first. */
 function createProblemsReport(log: ProblemLog): Report {
   return {
     name: "problems",
@@ -243,7 +242,6 @@ function createCreditsReport(ledger: Pick<CreditsLedger, "balance" | "history">)
   };
 }
 
-/** Creates the report of the webhook deliveries to this process, newest first. */
 function createWebhooksReport(billing: Pick<Billing, "deliveries">): Report {
   return {
     name: "webhooks",

@@ -55,10 +55,7 @@ export interface Authenticator {
   close?(): Promise<void>;
 }
 
-/**
- * The definition of an authenticator that needs the store, the database or the limits of its app.
- * `jwtAuth`, `apiKeyAuth` and `passwordAuth` return definitions.
- */
+/** Defines an authenticator that needs its app's store, database or limits, like `apiKeyAuth`. */
 export interface AuthenticatorDefinition {
   /** The name of the authenticator in messages. */
   readonly name: string;
@@ -106,10 +103,7 @@ export function createCredentials(
   }
 
   return {
-    /**
-     * Returns the user of a request from the first authenticator that recognizes a credential, or
-     * null if no authenticator does. Throws or rejects with a 401 for an invalid credential.
-     */
+    /** Returns the user that an authenticator finds, or null. An invalid credential is a 401. */
     identify: (request: Request) => identifyFrom(0, request),
     /** Returns the user of a credential, and remembers when the user's open streams must end. */
     accept,

@@ -42,10 +42,7 @@ export function authorize(
   });
 }
 
-/**
- * Checks an access before the body is read. Throws a 401 if a user is required, and a 403 if no
- * user has access. Later, {@link authorize} finds out which rows the user may access.
- */
+/** Checks access before the body is read. Throws a 401 without user, a 403 if no user has access. */
 export function requireAccess(access: Access, user: User | null, policy: AccessPolicy): void {
   // Does not call a public scope yet, because its result can be different later.
   if (policy.public.has(access) || policy.publicScopes.has(access)) return;
@@ -116,10 +113,7 @@ export type ScopeFunction<U extends User = User, Of = AnyTable> = (
   user: U,
 ) => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 
-/**
- * A public scope: returns the rows that every caller may access, even without a user. Called for
- * each request. If the function throws, access is denied.
- */
+/** Returns the rows that every caller may access. Called per request. Denies access on errors. */
 export type PublicScopeFunction<Of = AnyTable> = () => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 
 /**

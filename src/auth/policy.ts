@@ -7,10 +7,7 @@ import type { TableInfo } from "../schema/table_info.ts";
 import { type AnyTable, isTableInfo, tableInfoOf, type TableLike } from "../schema/table_like.ts";
 import type { User } from "./authorize.ts";
 
-/**
- * A named rule that says which rows of a table a user may access. A policy can be used as a scope,
- * and its result can be combined with other rules.
- */
+/** A named rule for the rows that a user may access. Can be a scope, or a part of other rules. */
 export interface Policy<U extends User = User, Of = AnyTable> {
   /** Returns the rule for a user. */
   (user: U): Rule<Of>;

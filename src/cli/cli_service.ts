@@ -160,10 +160,7 @@ export interface CliRightsOptions {
   readonly writable: boolean;
 }
 
-/**
- * Returns the rights of callers. Anyone may read if `public` is set, or if only programs on this
- * machine can connect. Otherwise reads need the token. Writes always need the token.
- */
+/** Returns callers' rights. Only writes need the token if `public` is set or the host is local. */
 export function decideCliRights(facts: CliRightsOptions, token: string): CliRights {
   const localOnly = !facts.public && isLoopback(facts.host);
   const readsNeedToken = !facts.public && !localOnly;

@@ -42,10 +42,7 @@ export async function runCommandLine(args: readonly string[], program: Program):
   }
 }
 
-/**
- * Runs a command, and returns the exit code. Imports the code of the command on demand, because
- * each command needs different modules.
- */
+/** Runs a command, and returns its exit code. Imports only the code that this command needs. */
 async function run(command: RunnableCommand): Promise<number> {
   switch (command.kind) {
     case "keys":

@@ -42,7 +42,6 @@ export class Entries {
     this.#at = new Date(now).toISOString();
   }
 
-  /** The account's state after the added entries. */
   get state(): AccountState {
     return this.#state;
   }

@@ -128,8 +128,7 @@ export class KvLedger implements CreditsLedger {
       };
       return {
         result: { ...done.result, reservation: done.result.ok ? reservation : null },
-        // The record is kept for longer than the reservation, so that a repeated call still finds
-        // it.
+        // The record is kept longer than the reservation, so that a repeated call finds the record.
         records: recordMutations(record, done.record, keepMs + given.lifetimeMs),
       };
     });

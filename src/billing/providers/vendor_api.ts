@@ -3,7 +3,6 @@ import { readBytes } from "../../runtime/read_bytes.ts";
 import { JsonFields } from "./json_fields.ts";
 
 export interface VendorApiOptions {
-  /** Name of the provider for error messages. */
   readonly provider: string;
   /** Base URL of the API, without a trailing slash. */
   readonly baseUrl: string;
@@ -15,7 +14,6 @@ export interface VendorApiOptions {
 
 export interface VendorCall {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Percent-encoded path of the call. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;

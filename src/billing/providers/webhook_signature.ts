@@ -53,7 +53,6 @@ export async function verifySignature(
 /** The format of a header with pairs for the signing time and the codes, such as `t=…,v1=…`. */
 export interface TimedSignatureHeader {
   readonly header: string;
-  /** The string between two pairs. */
   readonly separator: string;
   /** The name of the pair with the time, in seconds since 1970. */
   readonly time: string;
@@ -110,7 +109,6 @@ export function decodeHexCodes(codes: readonly string[]): readonly Uint8Array<Ar
     .map((code) => new Uint8Array(hexToBytes(code)));
 }
 
-/** Returns the HMAC keys for secrets: their bytes in UTF-8. */
 export function hmacKeysOf(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
   return secrets.map((secret) => new TextEncoder().encode(secret));
 }

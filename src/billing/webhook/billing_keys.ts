@@ -3,7 +3,6 @@ import { hashPart } from "../../kv/key_encoding.ts";
 
 /** The keys of billing's records in the key-value store. Each provider has separate keys. */
 export const billingKeys = {
-  /** The newest known state of a subscription. */
   subscription: (provider: string, id: string) => keyOf("subscription", provider, id),
   /** The account of a customer, stored because later events may not name the account. */
   accountOf: (provider: string, customerId: string) => keyOf("account", provider, customerId),

@@ -40,7 +40,6 @@ export class NewestSubscriptions {
     this.#readNow = readNow;
   }
 
-  /** Returns the newest known state of a subscription, or null if no event has reported it. */
   async find(id: string): Promise<BillingSubscription | null> {
     const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
     return asKept(value)?.subscription ?? null;

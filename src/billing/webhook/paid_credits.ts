@@ -19,10 +19,7 @@ export interface PaidCreditsOptions {
 
 type Paid = Pick<BillingEvent, "planKey" | "creditsToGrant" | "notGranted">;
 
-/**
- * Returns the plan of a payment and the credits to grant, or the reason why there are none. The
- * result depends on the prices that the payment bought. It does not depend on the payer.
- */
+/** Returns a payment's plan and credits, or why there are none. Only the prices decide that. */
 export async function paidCredits(event: VendorEvent, options: PaidCreditsOptions): Promise<Paid> {
   const { type, payment, subscription } = event;
   if (payment === undefined) {

@@ -61,7 +61,7 @@ async function readParameters(
   return parameters;
 }
 
-/** Reads a connection plan. Throws an Error without secrets if a part is unknown or impossible. */
+/** Reads a connection plan. Throws an Error without secrets for an unknown or invalid parameter. */
 export async function readConnectionPlan(
   text: string,
   environment: Lookup,
@@ -170,10 +170,7 @@ export function isTlsFailure(error: unknown): boolean {
 
 const tlsFailureName = "TlsFailure";
 
-/**
- * Returns the TLS rules of a connection's parameters. If these require channel binding, which the
- * library does not support, the certificate must prove the server's identity instead.
- */
+/** Returns TLS rules. In place of channel binding, which the library lacks, verifies the server. */
 export function tlsOfParameters(
   get: Lookup,
   environment: Lookup,

@@ -1,10 +1,7 @@
 import { didYouMean } from "../../../problem/nearest_name.ts";
 import { keywords, type Lookup, refuse } from "./keywords.ts";
 
-/**
- * Parses a URL `postgres://…`, or a string of keywords `host=… dbname=…`, as libpq does. Throws an
- * Error that contains no part of the string except the names of parameters.
- */
+/** Parses a URL or keywords, as libpq does. An Error contains parameters' names, but no values. */
 export function parseConnectionString(text: string): ReadonlyMap<string, string> {
   const [, rest] = /^postgres(?:ql)?:(?:\/\/)?(.*)$/is.exec(text) ?? [];
   return rest === undefined ? parseKeywords(text) : parseUrl(rest);

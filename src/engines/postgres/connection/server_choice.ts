@@ -3,7 +3,6 @@ import { toPostgresError } from "../driver/postgres_errors.ts";
 import { type ConnectionPlan, isTlsFailure } from "./connection_plan.ts";
 import type { PostgresServer, ServerState } from "./keywords.ts";
 
-/** One attempt to open a connection. */
 export interface Attempt {
   readonly server: PostgresServer;
   readonly isEncrypted: boolean;

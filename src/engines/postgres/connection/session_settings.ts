@@ -54,10 +54,7 @@ const restoring = [
   ...["DISCARD TEMP", releaseLocks],
 ];
 
-/**
- * The statements that restore a session before COMMIT. Deferred triggers and constraints run first,
- * with the settings of the transaction.
- */
+/** Restores a session before COMMIT. Deferred triggers run before, with unrestored settings. */
 export const restoreSession: readonly string[] = ["SET CONSTRAINTS ALL IMMEDIATE", ...restoring];
 
 export function endMessage(command: "COMMIT" | "ROLLBACK", announces: boolean): string {
@@ -70,10 +67,7 @@ export function restoreMessage(announces: boolean): string {
   return [...restoring, ...signals].join(";");
 }
 
-/**
- * A query that is true if a function in the database can change the session. Such a function sets
- * a setting without LOCAL, takes a lock for the session, listens, or creates a temporary table.
- */
+/** SQL: true if a function can change a session's settings, locks, channels or temporary tables. */
 export const changingFunctions = `SELECT EXISTS (SELECT FROM pg_catalog.pg_proc p
   JOIN pg_catalog.pg_language l ON l.oid = p.prolang AND l.lanname NOT IN ('internal', 'c')
   WHERE p.pronamespace NOT IN (SELECT oid FROM pg_catalog.pg_namespace

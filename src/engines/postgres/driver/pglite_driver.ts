@@ -15,10 +15,7 @@ const inUtc = "SET TIME ZONE 'UTC'";
 
 const pgliteOptions = group(driverOptionRules satisfies Described<PgliteOptions>).required();
 
-/**
- * Opens the driver of a PGlite in the folder `path`, or in memory for `:memory:`. The driver has a
- * single connection, so reads wait while a transaction is open.
- */
+/** Opens a PGlite in the folder `path`, or `:memory:`. Reads wait while a transaction is open. */
 export async function openPglite(path: string, given: PgliteOptions = {}): Promise<Driver> {
   const options = pgliteOptions.read(given, errorPrefix);
   const exists = path === ":memory:" || existsSync(`${path}/PG_VERSION`);

@@ -16,7 +16,6 @@ export interface PgliteQueries {
 }
 
 export interface PgliteTransaction extends PgliteQueries {
-  /** Ends the transaction without a commit. */
   rollback(): Promise<void>;
 }
 

@@ -104,10 +104,7 @@ function failedConstraint(error: Error): FailedConstraint | null {
   return { schema, table, column, type, name: named("constraint_name", "constraint") };
 }
 
-/**
- * Returns true if an input function, such as tsquery's, has rejected a value with an error code for
- * wrong SQL. Unlike errors in SQL, such an error has no position.
- */
+/** True if an input function, as of tsquery, rejected a value. Such an error has no position. */
 export function isRejectedValue(error: unknown): boolean {
   // Postgres reports a tsquery with too many operators as an internal error.
   if (error instanceof Error && "routine" in error && error.routine === "pushOpStack") return true;

@@ -37,7 +37,6 @@ export interface PostgresJsConnectionOptions extends SessionParts {
   readonly listeners: { count: number };
   /** Counts, for all connections, how often a table was found to have been altered. */
   readonly alterations: { count: number };
-  /** Called with the payload of a signal. */
   readonly notified?: (payload: string) => void;
   /** Called once when the connection is lost. */
   readonly lost?: () => void;
@@ -51,8 +50,8 @@ const minAttemptMs = 500;
 
 /**
  * A postgres.js client whose pool has one connection. A lost connection's client is discarded: the
- * library would connect again and commit a transaction's waiting statements one by one. Also, it
- * never resolves a statement that is sent between an error of the socket and the socket's end.
+ * library would connect again and commit a transaction's waiting statements one by one. Also, the
+ * library never resolves a statement that is sent between an error of the socket and its end.
  */
 export class PostgresJsConnection implements PostgresConnection {
   opening: Promise<void> | null = null;
@@ -87,10 +86,7 @@ export class PostgresJsConnection implements PostgresConnection {
     return this.#lost;
   }
 
-  /**
-   * True if a table was altered after the connection was opened, if no more statements can be
-   * prepared, or if a setting that the server reports has changed.
-   */
+  /** True after a table or a reported setting has changed, or if nothing more can be prepared. */
   get stale(): boolean {
     return this.#isChanged && !this.#pooled || this.#isOutdated;
   }

@@ -15,9 +15,8 @@ export interface PostgresOptions extends DriverOptions {
   /** The time limit of a statement on the server, in milliseconds. Default: 15,000. */
   readonly statementTimeoutMs?: number | undefined;
   /**
-   * The maximum number of additional server processes for a statement (the setting
-   * `max_parallel_workers_per_gather`). Default: 0, so one request never occupies several
-   * processors.
+   * The maximum number of additional server processes for a statement, the setting
+   * `max_parallel_workers_per_gather`. Default: 0, so a request never occupies several processors.
    */
   readonly maxParallelWorkers?: number | undefined;
   /** Receives a notice if the server cannot be reached. */

@@ -40,10 +40,7 @@ export class PreparedStatements {
     if (this.#names.get(text) !== statement.name) this.#names.set(text, statement.name);
   }
 
-  /**
-   * Returns one message with an EXECUTE of each statement, which the server runs as one
-   * transaction. Returns null if a statement is not prepared, or if a value contains NUL.
-   */
+  /** Returns one message of EXECUTEs, or null if one is unprepared or a value contains NUL. */
   message(statements: readonly BoundStatement[]): string | null {
     let message = "";
     for (const { text, values } of statements) {

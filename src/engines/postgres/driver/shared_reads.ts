@@ -130,7 +130,7 @@ export class SharedReads {
     return this.#waiting.splice(0, count);
   }
 
-  /** Every 200 ms, abandons reads without result, or cancels an abandoned read that still runs. */
+  /** Every 200 ms, abandons reads without result, and cancels an abandoned read that still runs. */
   #watch(reads: readonly WaitingRead[], late: () => void): () => void {
     const { clock } = this.#parts;
     const giveUp = () => {

@@ -31,7 +31,7 @@ const maxSeparate = 2;
 const limits =
   "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
 
-/** Checks constraints after each statement, so that no write depends on a later one to succeed. */
+/** Checks constraints after each statement: no write may need a later write to satisfy them. */
 const checks = "SET CONSTRAINTS ALL IMMEDIATE";
 
 /** The time after which writes no longer wait for a transaction that runs, in milliseconds. */

@@ -92,10 +92,7 @@ export const isTextInImagesSql = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A
     AND c.castsource OPERATOR(pg_catalog.=) ANY (ARRAY[t.oid, t.typbasetype])
     AND c.casttarget OPERATOR(pg_catalog.=) 'pg_catalog.json'::pg_catalog.regtype::oid))`;
 
-/**
- * Returns SQL for a row's JSON in the log. `row` names the row in FROM. `texts` contains the names
- * of the columns for which {@link isTextInImagesSql} is true.
- */
+/** Returns SQL for a row's JSON in the log. `texts` names columns of {@link isTextInImagesSql}. */
 export function postgresImageSql(
   row: string,
   columns: readonly ColumnInfo[],

@@ -72,10 +72,7 @@ function jsonOf(items: readonly DocumentItem[]): string {
   return `[${members.join(",")}]`;
 }
 
-/**
- * Returns the SQL dialect of Postgres. Drivers exchange values and parameters as the server's text.
- * A session must have `TimeZone = UTC`, `DateStyle = ISO` and `bytea_output = hex`.
- */
+/** Returns the dialect of Postgres, for sessions in UTC with ISO dates and hexadecimal bytea. */
 export function postgresDialect(options: { readonly text: TextDialect }): Dialect {
   return {
     engine: "postgres",

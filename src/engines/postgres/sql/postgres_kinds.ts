@@ -35,10 +35,7 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
   bytes: { ...loose, type: "bytea", cast: rawSql("::bytea") },
 };
 
-/**
- * Returns true if Postgres can store the value in another form than the service writes, or if the
- * column kind cannot represent the value.
- */
+/** True if Postgres can store the value in another form, or the column kind cannot represent it. */
 export function mayBeStoredDifferently(
   value: unknown,
   { kind, existingType }: ColumnInfo,

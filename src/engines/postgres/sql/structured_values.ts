@@ -186,7 +186,6 @@ export function readArray(text: string, delimiter: string): readonly ArrayItem[]
   return readItems();
 }
 
-/** Parses a composite value as Postgres prints it. */
 function readRecord(text: string): readonly (string | null)[] {
   const members: (string | null)[] = [];
   let at = 1;
@@ -205,7 +204,6 @@ function readRecord(text: string): readonly (string | null)[] {
   return members;
 }
 
-/** Parses an hstore as Postgres prints it. */
 function readMap(text: string): readonly (readonly [string, string | null])[] {
   const members: (readonly [string, string | null])[] = [];
   let at = 0;

@@ -1,8 +1,5 @@
 import { quoteText } from "../../../sql/fragment.ts";
-/**
- * Returns a SQLite column's DEFAULT clause as an expression for other SQL, in which an unquoted
- * word would be a column name. In a DEFAULT clause, it is a string.
- */
+/** Returns a DEFAULT clause for other SQL, where an unquoted word means a column, not a string. */
 export function repeatableDefault(clause: string | null): string | null {
   if (clause === null || keywords.test(clause) || !loneWord.test(clause)) return clause;
   const last = clause.at(-1) ?? "";

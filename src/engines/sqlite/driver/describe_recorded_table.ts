@@ -19,10 +19,7 @@ import {
   readFileUniqueIndexes,
 } from "./tables/sqlite_catalogue.ts";
 
-/**
- * Describes a SQLite table whose changes will be recorded, except the columns in `exclude`, with
- * everything on which its triggers depend. Throws an Error for a missing table.
- */
+/** Describes a SQLite table for its change triggers, without `exclude`. Throws if it is missing. */
 export async function describeRecordedTable(
   table: TableInfo,
   exclude: ReadonlySet<ColumnInfo>,

@@ -7,7 +7,6 @@ import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 const lookEveryMs = 100;
 
 export interface FilePresenceOptions {
-  /** The name of the database in messages. */
   readonly label: string;
   /** The clock. `now` is fast, but `elapsedMs` takes 1 µs in the JavaScript runtime. */
   readonly clock: Pick<Clock, "now">;

@@ -27,11 +27,10 @@ const maxShortGroupMs = 10;
 export interface GroupCommitOptions {
   /** The connection for the writes of the queue. No other code uses it. */
   readonly writer: SqliteConnection;
-  /** Detects work of a transaction that uses the driver instead of its connection: a deadlock. */
+  /** Detects a deadlock: a transaction's work that uses the driver instead of the transaction. */
   readonly guard: TransactionGuard;
   /** The time limits of a job in the queue, and of a commit that waits for a lock. */
   readonly busyRetry: BusyRetry;
-  /** Converts errors of the SQLite library to `DatabaseError`s. */
   readonly translated: (error: unknown) => unknown;
   /** Throws if the path no longer leads to the open file. Then nothing is written. */
   readonly requireFile: () => void;

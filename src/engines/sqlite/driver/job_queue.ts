@@ -96,7 +96,6 @@ export interface JobGroupOptions {
   /** The connection. Its transaction is begun and ended outside of the group. */
   readonly writer: SqliteConnection;
   readonly clock: Pick<Clock, "elapsedMs">;
-  /** Converts errors of the SQLite library to `DatabaseError`s. */
   readonly translated: (error: unknown) => unknown;
   readonly forecast: WaitForecast;
 }
@@ -171,7 +170,6 @@ export class WaitForecast {
     return this.#expectsWait;
   }
 
-  /** Measures if the work of a transaction waits. */
   async watch<T>(work: Promise<T>): Promise<T> {
     const before = this.#turns.watch();
     try {

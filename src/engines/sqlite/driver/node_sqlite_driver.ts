@@ -5,9 +5,8 @@ import { requireFileOfClient } from "./sqlite_file.ts";
 import { openSqliteFile } from "./open_sqlite_file.ts";
 
 /**
- * Opens the driver of a SQLite file with `node:sqlite`, which is built into Deno and needs no
- * installation. The driver rejects strings that contain NUL, because the library would truncate
- * such strings when it reads them.
+ * Opens the driver of a SQLite file with `node:sqlite`, which needs no installation. The driver
+ * rejects strings that contain NUL, because the library would truncate them when it reads them.
  */
 export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promise<Driver> {
   return openSqliteFile(nodeSqlite, path, options);

@@ -25,10 +25,7 @@ import {
 } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 
-/**
- * Opens the driver of a file. If necessary, uses a library that accepts the file's triggers and
- * views.
- */
+/** Opens the driver of a file. Changes the library if the file's triggers or views need another. */
 export async function openSqliteFile(
   library: SqliteLibrary,
   path: string,

@@ -18,7 +18,6 @@ export class RowBytes {
     this.#left = left;
   }
 
-  /** An SQL function that counts the bytes of a row. */
   readonly check = (bytes: unknown): number | bigint => {
     this.#left -= Number(bytes);
     this.isOver ||= this.#left < 0;
@@ -92,10 +91,7 @@ const bytesOfCheck = 256;
 /** A statement whose time is over after fewer checks is not slow: the system paused the process. */
 const looksOfLongStatement = 8;
 
-/**
- * The deadline for the statements of one SQLite connection. A statement that has run for too long
- * gets {@link overLimitResult} from {@link check}.
- */
+/** The deadline of one connection's statements, which {@link check} ends after too long a time. */
 export class StatementDeadline {
   /** True if the last statement was ended at its deadline. */
   isOver = false;

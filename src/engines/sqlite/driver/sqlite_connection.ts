@@ -276,10 +276,7 @@ export interface BusyRetry {
   readonly onBusy?: () => Promise<void>;
 }
 
-/**
- * Repeats an attempt while another process holds the SQLite file's lock. Waits asynchronously
- * between attempts, because the busy timeout of SQLite would block the whole process.
- */
+/** Repeats an attempt while a file is locked. SQLite's busy timeout would block the process. */
 export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T): Promise<T> {
   const start = busyRetry.clock.elapsedMs();
   for (let delayMs = 1;; delayMs = Math.min(2 * delayMs, 16)) {

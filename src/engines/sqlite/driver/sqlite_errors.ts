@@ -5,10 +5,7 @@ import {
 } from "../../../db/database_error.ts";
 import { toClientMessage } from "../../../db/raised_message.ts";
 
-/**
- * Translates an error by the name of its SQLite result code. Other errors stay unchanged:
- * DatabaseErrors, and errors without a code, which are not from the library.
- */
+/** Translates an error by the name of its SQLite result code. Returns any other error unchanged. */
 export function toSqliteError(error: unknown, name: string | null, showsRaised = false): unknown {
   if (name === null || error instanceof DatabaseError) return error;
   if (name === "SQLITE_CONSTRAINT_TRIGGER") return triggerError(error, showsRaised);
@@ -24,7 +21,7 @@ function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
   return new DatabaseError("check", error, null, { message, status: null });
 }
 
-/** Returns the kind of an SQLITE_ERROR. A message with a schema comes from a key or trigger. */
+/** Returns an SQLITE_ERROR's kind. Only messages of foreign keys and triggers name a schema. */
 function otherKind(error: unknown): DatabaseErrorKind {
   const message = error instanceof Error ? error.message : "";
   return /^(?:no such table: main\.|foreign key mismatch - |no such collation sequence: )/.test(

@@ -201,10 +201,7 @@ export async function readConstraints(connection: Connection, schemas: string) {
   }));
 }
 
-/**
- * Returns SQL for the schema of a table. The SQL returns NULL if the table is in the current schema
- * and its name alone finds it: no system table has the same name.
- */
+/** Returns SQL for a table's schema, or NULL if its name alone finds it in the current schema. */
 export function schemaOf(table: string, schema: string): string {
   return `CASE WHEN ${schema} IS DISTINCT FROM current_schema() OR NOT pg_table_is_visible(${table})
     THEN ${schema} END`;

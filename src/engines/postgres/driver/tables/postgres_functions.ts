@@ -149,10 +149,7 @@ interface Described {
   readonly called: DatabaseFunction | null;
 }
 
-/**
- * Returns the possible procedures without those that have the same argument names as another, or
- * whose calls Postgres confuses with calls of another function.
- */
+/** Returns the functions that can be procedures, because their calls fit no other function. */
 function separable(described: readonly Described[]): readonly Described[] {
   const byNames = Map.groupBy(described, ({ called }) => called && namesOf(called));
   let kept = described.filter(({ called }) =>

@@ -16,10 +16,7 @@ export interface ChosenSchemas {
   readonly leftOut: readonly LeftOutSchema[];
 }
 
-/**
- * Returns the requested schemas, or the first schema of the search path. Throws an Error for a
- * schema that does not exist or that the role may not use.
- */
+/** Returns the requested schemas, or the search path's first. Throws for an unusable schema. */
 export async function chooseSchemas(
   connection: Connection,
   wanted: readonly string[] | undefined,

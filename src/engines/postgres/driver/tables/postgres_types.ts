@@ -35,7 +35,6 @@ export async function readTypes(
 }
 
 export interface PostgresTypes {
-  /** The types of columns by their OIDs. */
   readonly byId: ReadonlyMap<string, PostgresType>;
   column(name: string, type: string): ColumnInfo | null;
   membersOf(type: string): readonly Member[];

@@ -30,8 +30,8 @@ export interface ActingDriverParts extends PostgresReadDependencies, Transaction
 }
 
 /**
- * A driver that runs every statement in the name of an identity, on connections of another driver.
- * Each statement has its own transaction, with which the identity ends. Only quick reads share one.
+ * A driver that runs each statement in the name of an identity, on connections of another driver.
+ * The identity ends with the statement's transaction. Only quick reads share a transaction.
  */
 export class ActingDriver implements Driver {
   /** The service's own driver. Absent if this is the driver of the service's own role. */

@@ -27,7 +27,7 @@ export interface LimitedReadsOptions {
 
 /** If a count or aggregate is expected to take longer than this, in ms, another thread runs it. */
 const shortScanMs = 2;
-/** The limit of a scan that was short before. A sort cannot be aborted: it gets a quarter of it. */
+/** The limit of a scan that was short before. A sort gets a quarter: it cannot be aborted. */
 const knownLimit: TimeLimit = {
   ...fixedTimeLimit(4 * shortScanMs, () => false),
   limitMs: (_now, sorts) => sorts ? shortScanMs : 4 * shortScanMs,
@@ -196,7 +196,7 @@ const freshForMs = 60_000;
 /** The maximum share of the elapsed time that is spent on measuring one table. */
 const shareOfMeasuring = 1 / 200;
 const bytesOfShortCell = 32;
-/** Another thread reads tables with rows of this many bytes: no check interrupts a sort of them. */
+/** Another thread reads tables with rows of this many bytes: sorting fifty would take too long. */
 const wideRow = 64 * 1024;
 /** If a written value has this many bytes, rows can be much wider than when they were measured. */
 const longValue = 64 * 1024;
@@ -272,7 +272,7 @@ export class RowWidths {
     // All rows fit, because the whole database fits, so the widest row need not be measured.
     if (width.total <= most) return;
     width.total = Infinity;
-    // The width counts as unlimited until it is measured, or for ten minutes if that fails.
+    // The width counts as unlimited until it is measured, or for ten minutes if measuring fails.
     width.freshUntil = now + 10 * freshForMs;
     measureElsewhere(statement).then(measured, () => {});
   }

@@ -37,10 +37,7 @@ interface Job extends SlowRead {
   readonly finish: (outcome: () => QueryResult) => void;
 }
 
-/**
- * The threads that run the slow reads of a SQLite file, which would block the main thread, and the
- * queue of these reads. The time in the queue counts towards a read's time limit.
- */
+/** The threads and the queue for slow reads of a SQLite file. Waiting counts towards the limit. */
 export class ReaderThreads implements DriverThreads {
   readonly #options: ReaderThreadsOptions;
   readonly #threads = new Map<ReaderThread, Job | null>();
@@ -73,7 +70,7 @@ export class ReaderThreads implements DriverThreads {
     this.#observe = observe;
   }
 
-  /** Runs a read. Rejects with `overloaded` if too many reads wait, or this one waits too long. */
+  /** Runs a read. Rejects with `overloaded` if too many reads wait, or if it waits too long. */
   run(read: SlowRead): Promise<QueryResult> {
     if (this.#closing.signal.aborted) return Promise.reject(closed());
     if (!this.#isPossible) return new Promise((resolve) => resolve(read.inline()));

@@ -46,8 +46,8 @@ export class ShortScans {
   }
 
   /**
-   * True if the scan of this plan is short. `isKnown`, if the same statement was short before, for
-   * example because of an index, raises the limits to the fourfold.
+   * Returns true if the scan of this plan is short. The limits are four times as high if `isKnown`:
+   * the same statement was short before, for example because of an index.
    */
   includes(plan: ScanPlan, isKnown: boolean): boolean {
     const { table } = plan;

@@ -6,8 +6,8 @@ import { fixedTimeLimit, type TimeLimit } from "../read_limits.ts";
 const maxLockingMs = 100;
 
 /**
- * Returns the time limit of a statement in a SQLite transaction, or null. Reads before a write have
- * a limit, because a client's filter can be slow. Application code has that of a normal read.
+ * Returns the time limit of a statement in a transaction, or null. Reads before a write have a
+ * limit, because a client's filter can be slow. Reads by application code have the normal limit.
  */
 export function timeInTransaction(statement: Statement): TimeLimit | null {
   // The cast is safe: only the compiler adds a plan to a statement.
