@@ -38,9 +38,9 @@ const reservedDescriptors = 64;
 const maxCloseMs = 2_000;
 
 /**
- * Starts a reader thread of a SQLite file, which does not keep the process alive. Resolves when the
- * thread can read. Rejects if the runtime has no threads, if the thread's program fails, or, as
- * `overloaded`, if too few file descriptors are free.
+ * Starts a thread that reads a SQLite file. The thread does not keep the process alive. Resolves
+ * when the thread can read. Rejects if the runtime has no threads, if the thread's program fails,
+ * or, as `overloaded`, if too few file descriptors are free.
  */
 export async function startReaderThread(options: ReaderThreadOptions): Promise<ReaderThread> {
   const { path, library, additions, clock, signal } = options;
