@@ -84,10 +84,7 @@ export class TableIdempotency implements IdempotencyStore {
     await this.#run(this.#finish(claim, answer));
   }
 
-  /**
-   * Stores the response in the transaction of the write, so that both are committed or neither is.
-   * Returns false if another request has taken over the key: the caller must then roll back.
-   */
+  /** Stores the response in the transaction. False if another request took the key: roll back. */
   async finishWithin(
     claim: IdempotencyClaim,
     answer: StoredResponse,

@@ -33,9 +33,8 @@ export async function requirePageAccess(
 }
 
 /**
- * Throws a 403 with `message` unless a program on this machine, or a page of the service, has sent
- * the request. Refuses requests that a proxy forwards from other machines, and requests of a web
- * page whose host name resolves to this machine (DNS rebinding).
+ * Throws a 403 unless a program on this machine, or a page of the service, has sent the request.
+ * Refuses requests that a proxy forwards, and pages whose host resolves here (DNS rebinding).
  */
 function requireOwnMachine(
   { raw: { headers, url }, address }: Pick<PageRequest, "raw" | "address">,
@@ -62,9 +61,8 @@ function isLoopbackHost(host: string): boolean {
 }
 
 /**
- * The headers of browsers, simple programs, Prometheus and this service's clients. With any other
- * header, the request may come from a proxy. A list of proxy headers would never be complete,
- * because each vendor adds new ones.
+ * Headers of browsers, simple programs, Prometheus and this service's clients. Any other header may
+ * come from a proxy. A list of proxy headers would be incomplete: each vendor adds new ones.
  */
 const direct = new RegExp(
   "^(?:" + [

@@ -54,7 +54,6 @@ export class DirectCaller extends ConnectedCaller implements Caller {
     this.#user = user ?? this.#user;
   }
 
-  /** Returns the user that an authenticator has identified; null for an anonymous caller. */
   user(): User | null {
     return this.#user;
   }
@@ -82,7 +81,6 @@ export class HonoCaller extends ConnectedCaller implements Caller {
     this.#parseUser = parseUser;
   }
 
-  /** Returns the user that a middleware has set, or null for an anonymous caller. */
   user(): User | null {
     const user = this.#context.get("user");
     return this.#parseUser(user === undefined ? findInnerRequest(this.info)?.user : user);
@@ -114,9 +112,8 @@ export function isServedByDeno(info: unknown): info is { readonly completed: unk
 }
 
 /**
- * Wraps the first middleware of a chain, so that it also prepares the context. Routes create their
- * own responses and read the bytes of the body. With a prepared context, middlewares can still set
- * headers early and parse the body. A separate middleware would cost a promise per request.
+ * Makes the first middleware also prepare the context, so that middlewares can set headers early
+ * and parse the body. A separate middleware would cost a promise per request.
  */
 export function prepareContextFirst(
   first: Middleware,
@@ -134,8 +131,7 @@ export function prepareContextFirst(
 }
 
 /**
- * Keeps headers that middlewares set before `next()`. Hono adds these headers to a response of a
- * route only if `c.res` exists, so `c.header` first reads `c.res`, which creates it.
+ * Keeps early headers: Hono adds them only if `c.res` exists, so `c.header` first reads `c.res`.
  */
 function keepEarlyHeaders(context: Context<AppEnv>): void {
   // V8 would keep the objects of a closure until its next major garbage collection, so the function
@@ -153,9 +149,8 @@ function setEarlyHeader(
 }
 
 /**
- * Keeps the bytes of the body, from which Hono creates every other form of the body. The bytes are
- * read only once and within the limits. Otherwise only a string would be left after `c.req.json()`,
- * and a string does not show whether the bytes were valid UTF-8.
+ * Keeps the bytes of the body, read once and within the limits. After `c.req.json()`, only a string
+ * would be left, which does not show whether the bytes were valid UTF-8.
  */
 function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): void {
   // If the body was used, a parent app has read it before.
@@ -165,9 +160,8 @@ function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): 
 }
 
 /**
- * The object in which Hono looks for the body of a request. It is a class, because V8 creates a
- * hidden class for each object literal with a getter. The hidden class keeps the request in memory
- * until the next major garbage collection.
+ * The object in which Hono looks for the body of a request. A class, because an object literal with
+ * a getter has a hidden class that keeps the request in memory until a major collection.
  */
 class BodyOfContext {
   /** The constructor defines this as an own property, because Hono finds only own properties. */

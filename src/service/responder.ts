@@ -28,10 +28,9 @@ export interface Responder {
   /** Converts a reply to a response, without the body for HEAD. See {@link adopt} for `isSent`. */
   respond(reply: Reply, method: string, isSent?: boolean): Response;
   /**
-   * Sanitizes a response of a middleware or another router, and adds missing headers. If `isSent`
-   * is true, the server of Deno sends the response next, and a long string is sent chunked. The
-   * server sends a chunked body together with the head, in one system call. It sends a body of
-   * known length in a second system call if head and body have more than 512 bytes.
+   * Sanitizes a response of a middleware or another router, and adds missing headers. With
+   * `isSent`, the server of Deno sends the response next, and a long string is chunked: head and
+   * body take one system call. With a known length, more than 512 bytes take two system calls.
    */
   adopt(response: Response, isSent?: boolean): Response;
 }
@@ -104,9 +103,8 @@ function sentBody(body: Reply["body"], headers: Record<string, string>): Reply["
 }
 
 /**
- * A response whose headers were checked when it was created. A middleware can change headers
- * afterwards, but checking every response again would reduce the throughput of small responses by a
- * third. Therefore only a response whose `headers` were accessed is checked again.
+ * A response with checked headers. A middleware can change headers later, so a response whose
+ * `headers` were accessed is checked again. Checking all would cost a third of the throughput.
  */
 class CheckedResponse extends Response {
   isTouched = false;
@@ -239,10 +237,7 @@ export function createErrorResponder(
   }
 }
 
-/**
- * An `HTTPException` of Hono, which middlewares throw to refuse a request. It is recognized by its
- * members, because a middleware may use another copy of Hono.
- */
+/** Hono's `HTTPException`, recognized by its members: a middleware may use another copy of Hono. */
 interface HttpException extends Error {
   readonly status: number;
   /** The response that the middleware passed to the exception's constructor. */
@@ -250,7 +245,6 @@ interface HttpException extends Error {
   getResponse(): Response;
 }
 
-/** Returns true if a thrown value is an `HTTPException` of any copy of Hono. */
 export function isHttpException(error: unknown): error is HttpException {
   return error instanceof Error && "getResponse" in error &&
     typeof error.getResponse === "function" && "status" in error &&
@@ -298,10 +292,7 @@ export function problemOfStatus(status: number, message: string): ProblemBody {
   };
 }
 
-/**
- * Returns the response with `prefix`, the mount path of the app, in its URLs. Responses are
- * created, and stored under an `Idempotency-Key`, without the prefix.
- */
+/** Adds the app's mount path to URLs. Stored responses (`Idempotency-Key`) lack the prefix. */
 export function addPrefixToReply(reply: Reply, prefix: string): Reply {
   if (prefix === "") return reply;
   const { headers, body } = reply;

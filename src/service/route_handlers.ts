@@ -74,10 +74,7 @@ export class RouteHandlers {
       this.#answerAt(route, context, parseRequestTarget(context.req.raw.url), "");
   }
 
-  /**
-   * Identifies the user and handles a request to a resource's route, without creating a Hono
-   * context. Only for apps whose middlewares need no context.
-   */
+  /** Handles a resource's request without a Hono context. Middlewares must not need a context. */
   direct(
     route: ResourceRoute,
     received: DirectRequest,
@@ -99,7 +96,6 @@ export class RouteHandlers {
     return this.#answerAs(user, route, received);
   }
 
-  /** Returns the mount path of the app, as the client sees it. */
   prefixOf(context: Context<AppEnv>): string {
     return this.#options.mountedAt + this.#routedPrefix(context);
   }

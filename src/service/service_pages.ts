@@ -16,10 +16,7 @@ import { htmlPage, pageSecurityPolicy } from "../protocol/html_page.ts";
 import { futureProblems, problemExplanations } from "../protocol/problem_explanations.ts";
 import { escapeHtml } from "../protocol/escape_html.ts";
 
-/**
- * Returns the page about a problem type, to which the problem's member `type` leads. Returns null
- * if no problem has this slug. `prefix` is the mount path of the app.
- */
+/** Returns the page about a problem type, or null for an unknown slug. `prefix`: the mount path. */
 export function problemPage(slug: string, prefix = ""): string | null {
   if (!isProblemSlug(slug)) return null;
   const { status, title } = problemCodes[slug];
@@ -72,16 +69,12 @@ export interface ServicePage {
   readonly description: RouteDescription;
   /** True if a route of the deployer at this path takes precedence over the page. */
   readonly yields?: true;
-  /**
-   * Returns the handler of GET requests for a raw path, or null if it is not the path of this page.
-   * `prefix` is the mount path of the app.
-   */
+  /** Returns the GET handler for a raw path, or null for other paths. `prefix`: the mount path. */
   at(path: string, prefix: string): ((request: PageRequest) => MaybePromise<Reply>) | null;
 }
 
 export interface PageRequest {
   readonly raw: Request;
-  /** Returns the user, or null for an anonymous caller. */
   user(): User | null;
   /** Returns the IP address of the connection's other end; null if unknown. */
   address(): string | null;
@@ -243,10 +236,9 @@ export interface HealthCheck {
 }
 
 /**
- * Runs all checks concurrently for the health route `GET /readyz`. The status is 503 if a required
- * check fails or the service is stopping: a load balancer then sends no requests to this instance.
- * A shared store must not be required, or its failure would stop all instances. `draining` is true
- * while the process stops. `deadlineMs` is the timeout of one check, in milliseconds.
+ * Runs all checks concurrently for `GET /readyz`. Responds with 503 if a required check fails or
+ * the process stops (`draining`), so that a load balancer sends no requests. A shared store must
+ * not be required: its failure would stop all instances. `deadlineMs` is the time for one check.
  */
 export async function readiness(
   checks: readonly HealthCheck[],

@@ -17,8 +17,7 @@ export function firstCodePoints(text: string, count: number): string | null {
 }
 
 /**
- * Returns the smallest string, by code points, above all strings that begin with `prefix`, or null
- * if there is none. With it, a search for a prefix becomes a range, for which an index can be used.
+ * Returns the smallest string above all strings with `prefix`, or null. Ranges can use an index.
  */
 export function upperBoundOfPrefix(prefix: string): string | null {
   const characters = Array.from(prefix);

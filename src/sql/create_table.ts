@@ -45,10 +45,7 @@ export function addForeignKeyStatements(
   }));
 }
 
-/**
- * Returns tables in an order of creation: a referenced table before the tables that refer to it, as
- * Postgres requires. In a cycle, one table must come before a table to which it refers.
- */
+/** Orders tables for creation: referenced tables first, as Postgres requires, except in a cycle. */
 export function inCreationOrder(tables: readonly TableInfo[]): TableInfo[] {
   const ordered = new Set<TableInfo>();
   const entered = new Set<TableInfo>();

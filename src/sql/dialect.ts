@@ -25,10 +25,7 @@ export interface EngineParts {
   readonly name: string;
 }
 
-/**
- * The interface of an engine's SQL dialect. It covers all differences between the engines except
- * those of the drivers. A dialect is one value, which a driver creates when it connects.
- */
+/** An engine's SQL dialect: all differences between engines except those of the drivers. */
 export interface Dialect {
   /** The engine family. */
   readonly engine: Engine;
@@ -53,30 +50,22 @@ export interface Dialect {
   readonly definitions: DefinitionDialect;
   /** Returns the column's type for CREATE TABLE. */
   columnType(column: ColumnInfo): string;
-  /**
-   * Throws `InvalidValue` for a value that its kind allows but this engine or column cannot store.
-   * The service calls this once for each value of a body, so the problem can name the field.
-   */
+  /** Throws `InvalidValue` for a value that its kind allows, but not this engine or column. */
   check(value: unknown, column: ColumnInfo): void;
   /**
-   * Encodes an in-process value, as {@link decode} returns it, for writing it to `column` or
-   * comparing it with `column`. An invalid stored value is bound unchanged. Throws only for a value
-   * that no column can store.
+   * Encodes an in-process value, as from {@link decode}, to write it to `column` or compare it.
+   * Binds invalid stored values unchanged. Throws only for a value that no column can store.
    */
   encode(value: unknown, column: ColumnInfo): SqlValue;
-  /**
-   * Decodes a cell from the driver to an in-process value. Reading never fails: a stored value that
-   * is invalid for its column's kind is returned unchanged and reported to `onInvalidValue`.
-   */
+  /** Decodes a cell, and never fails: reports an invalid stored value, and returns it unchanged. */
   decode(
     value: SqlValue,
     column: ColumnInfo,
     onInvalidValue: (column: ColumnInfo) => void,
   ): unknown;
   /**
-   * Converts the value of an expression to a number, a string or base64, identically on every
-   * engine. `type` is the engine's number for the value's type, or null. Returns undefined for a
-   * type that the engines represent differently.
+   * Converts an expression's value to a number, a string or base64, identically on every engine.
+   * `type` is the engine's type number, or null. Undefined if the engines differ in the type.
    */
   decodeUntyped(value: SqlValue, type: number | null): unknown;
   /**
@@ -84,17 +73,11 @@ export interface Dialect {
    * for a timestamp in another format than the column's, and for the JSON document `null`.
    */
   roundTrips(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
-  /**
-   * Returns true if `value` may be stored in another form than a write of `value` would store, such
-   * as another format of a timestamp. The stored form can also be invalid.
-   */
+  /** Returns true if the stored form may differ from the form that a write of `value` stores. */
   hasOtherForms(value: unknown, column: ColumnInfo): boolean;
   /** Returns the column's expression in a select list, with full precision. */
   selected(column: ColumnInfo): Fragment;
-  /**
-   * Returns the column's expression for comparisons by equality, independent of collations. `row`
-   * is the alias of the row, if the column's own name is ambiguous.
-   */
+  /** Returns the expression for equality, without collations. `row` is the alias of the row. */
   operand(column: ColumnInfo, row?: Fragment): Fragment;
   /** Returns the column as a string for text operators: {@link operand} for a text column. */
   textOperand(column: ColumnInfo): Fragment;
@@ -137,10 +120,7 @@ export interface Dialect {
    * are adjacent and sorted. A row has the columns, then the ordinal. Requires keys without NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
-  /**
-   * The dialect for a read of one row by its key, without the planner's estimates, so that the plan
-   * does not depend on values. Absent if no separate dialect is needed.
-   */
+  /** The dialect for a read by key without the planner's estimates. Absent if not needed. */
   readonly withoutEstimates?: Dialect;
   /** True if the planner can evaluate an EXISTS once for all rows, when that is cheaper. */
   readonly plansSemiJoins: boolean;
@@ -155,8 +135,7 @@ export interface Dialect {
   readonly leadingColumns: string;
 
   /**
-   * Returns which comparisons with the column have the same result in memory as in the database. In
-   * the service's own tables, these are all comparisons by the operators in {@link certified}.
+   * Returns which comparisons with the column have the same result in memory as in the database.
    */
   comparesAsMemory(column: ColumnInfo): ComparesAsMemory;
   /** The operators for which tests have proved that memory and engine return the same result. */
@@ -170,17 +149,11 @@ export interface Dialect {
   readonly scanCheck: ((column?: Fragment, integer?: Fragment) => Fragment) | null;
   /** Returns a clause that runs the check for each row of a group. Null if no clause is needed. */
   readonly groupCheck: ((check: Fragment) => Fragment) | null;
-  /**
-   * Returns an item of RETURNING that makes the statement fail as `outside-scope` unless the row
-   * meets the condition. Null if the engine has no such expression.
-   */
+  /** Returns a RETURNING item that fails as `outside-scope` if the condition is false, or null. */
   readonly requireRow: ((condition: Fragment) => Fragment) | null;
   /** The clause after a SELECT that locks its rows until the transaction ends. */
   readonly rowLock: Fragment;
-  /**
-   * Returns the statement that raises the counter of an auto-increment key to the key's largest
-   * value. Null if the engine does that automatically.
-   */
+  /** Returns the statement that raises a key's counter to the largest key. Null if automatic. */
   readonly advanceCounter: ((column: ColumnInfo, table: TableInfo) => Statement) | null;
   /** The smallest difference between two update timestamps, in microseconds. */
   readonly timestampStepMicros: number;
@@ -273,10 +246,7 @@ export interface ImageDialect {
   readonly maxRows: number;
   /** Returns the batch key of a row. One statement contains only rows with the same batch key. */
   batchKey(row: readonly SqlValue[], columns: readonly ColumnInfo[]): string;
-  /**
-   * Returns the row images as a FROM item. A condition can use it like the table itself: it has the
-   * table's name, and the types and collations of its columns.
-   */
+  /** Returns the row images as a FROM item, which a condition can use like the table itself. */
   from(images: RowImages): Fragment;
 }
 
@@ -295,9 +265,9 @@ export interface RowImages {
 }
 
 /**
- * The part of a dialect for the text operators. `operand` is SQL for a string. `argument` is the
- * operator's string in the filter. "Folded" operators ignore case by the project's case folding
- * (Unicode simple lower case per code point, ς as σ, and no non-ASCII code point folds to ASCII).
+ * The text operators of a dialect. `operand` is SQL for a string, `argument` the string in the
+ * filter. "Folded" operators ignore case: Unicode simple lower case per code point, ς as σ (see
+ * `fold`).
  */
 export interface TextDialect {
   /** Returns SQL that is true if the string contains the argument. */

@@ -1,8 +1,7 @@
 /**
  * Folds the case for every text operator, in SQL and in memory: Unicode simple lower case per code
- * point, with ς as σ. İ and the Kelvin sign stay unchanged, so no non-ASCII code point folds to
- * ASCII, and engines can use their own ASCII folding for an ASCII argument. Nothing is normalized,
- * and ß does not equal ss.
+ * point, with ς as σ. İ and the Kelvin sign stay unchanged: no non-ASCII code point folds to ASCII,
+ * so engines can use their own folding for ASCII arguments. ß does not equal ss.
  */
 export function fold(text: string): string {
   if (!irregular.test(text)) return text.toLowerCase();

@@ -38,19 +38,15 @@ export interface Statement {
   readonly isSingle?: boolean;
   /** True if the statement runs in the service's own role, even in a user's transaction. */
   readonly isSystem?: boolean;
-  /**
-   * True if the transaction calls a function that can change the session (e.g. its settings). The
-   * end of the transaction restores the session.
-   */
+  /** True if the transaction can change the session, e.g. its settings, which are then restored. */
   readonly changesSession?: boolean;
   /** The time limit in a SQLite transaction, in milliseconds. Postgres has its own time limit. */
   readonly timeoutMs?: number;
 }
 
 /**
- * The template tag for fragments of SQL. A fragment in the template becomes a part of the SQL. Any
- * other value is bound. It must be a value that the driver accepts. {@link sqlTemplate}, which
- * programs import, also rejects values inside quotes and comments.
+ * The template tag for SQL. A fragment becomes a part of the SQL. Any other value is bound, and the
+ * driver must accept it. {@link sqlTemplate} also rejects values inside quotes and comments.
  */
 export function sql(
   strings: readonly string[],
@@ -118,8 +114,7 @@ export function columnOf({ dbName }: { readonly dbName: string }, row?: Fragment
 }
 
 /**
- * Returns a fragment for a table's name, prefixed by its schema if it has one. If a function
- * returns the rows, `rows` is the call of the function, and the table's name is the call's alias.
+ * Returns a table's name with its schema. `rows` is the call of a function, aliased by the name.
  */
 export function tableName({ schema, name, rows }: {
   readonly schema: string | null;

@@ -6,10 +6,7 @@ export type Quantifier = "all" | "any";
 
 export type DocumentItem = string | boolean | { readonly number: string };
 
-/**
- * The part of a dialect for the items of lists, in list columns and in JSON documents, and for the
- * words in text search columns.
- */
+/** The part of a dialect for items of lists (columns or JSON) and words of text search columns. */
 export interface ListDialect {
   /**
    * Returns a condition that is true if the list contains the items: values of the column's element

@@ -21,17 +21,13 @@ export interface MetricDialect {
   readonly quick: QuickMetrics | null;
   /** Returns a decimal, bound for a comparison with an exact metric. */
   boundExact(plain: string): Fragment;
-  /**
-   * Decodes an exact metric to a decimal, or to null if the metric is not a number, like the NaN of
-   * Postgres. Calls `onInvalidValue` if the engine ignored a value that is not a number.
-   */
+  /** Decodes an exact metric, or NaN as null. `onInvalidValue` reports that values were ignored. */
   decodeExact(value: Exclude<SqlValue, null>, onInvalidValue: () => void): string | null;
 }
 
 /**
- * The part of a dialect for faster metrics. A faster metric equals the exact metric unless it is
- * marked as inexact. Faster metrics are used only in results, never in comparisons. The cell of an
- * inexact metric is {@link QuickMetrics.inexact}, or the statement fails with the kind `other`.
+ * Faster metrics, for results and never for comparisons. Each equals the exact metric, unless its
+ * cell is {@link QuickMetrics.inexact}, or the statement fails with the kind `other`.
  */
 export interface QuickMetrics {
   /** The cell that marks a metric as inexact, so that an exact statement must compute it. */

@@ -6,10 +6,7 @@ export interface PlainPattern {
   readonly text: string;
 }
 
-/**
- * Parses a LIKE pattern that only searches for a string. Returns null for any other
- * pattern. A search for a string is many times faster than a match of a pattern at every position.
- */
+/** Parses a LIKE pattern that searches for a string, which is faster. Null for other patterns. */
 export function parsePlainPattern(pattern: string): PlainPattern | null {
   const [, before, literal = "", after] = plain.exec(pattern) ?? [];
   if (!before && !after) return null;

@@ -1,10 +1,7 @@
 /** The strings of a fragment of SQL. The values of the fragment are bound between the strings. */
 export type SqlStrings = readonly string[];
 
-/**
- * A node in the tree of cached strings. Each step of the path to a node is one part of a fragment,
- * so fragments with the same parts in the same order share the strings at one node.
- */
+/** A node in the tree of cached strings. Its path is the sequence of the parts of a fragment. */
 export interface CacheNode {
   /** The strings, or null while no fragment has had exactly these parts. */
   texts: SqlStrings | null;
@@ -23,9 +20,8 @@ const maxCharacters = 4_000_000;
 const charactersOfPlace = 200;
 
 /**
- * A cache of the strings of SQL fragments, by their parts. A statement whose parts are cached is
- * not built again. Its text is then the same string object as before, so the driver finds its
- * prepared statement without hashing the text again. The cache affects only speed.
+ * Caches SQL strings by the parts of fragments. A cached statement is not built again, and its text
+ * is the same object, so the driver finds its prepared statement without hashing the text.
  */
 export class StatementCache {
   readonly #words = new Map<string, SqlStrings>();

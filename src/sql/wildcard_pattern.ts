@@ -1,7 +1,6 @@
 /**
- * Returns true if a string matches a LIKE pattern: `%` is any string, `_` any one character, and
- * `\` makes the next character literal. The parts between `%` are found one after the other, each
- * at its first occurrence, in a few steps for each character, whatever the pattern is.
+ * Returns true if a string matches a LIKE pattern (`%`, `_`, and `\` as escape). Each part between
+ * `%` is found at its first occurrence after the previous part, in a few steps a character.
  */
 export function matchesWildcards(text: string, pattern: string): boolean {
   const [first = [], ...others] = partsOf(pattern);

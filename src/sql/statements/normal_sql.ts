@@ -1,7 +1,7 @@
 /**
- * Returns an SQL expression in a form for comparisons: without blanks, comments, outer parentheses,
- * the case of names, and the catalog's additions such as casts. Expressions of equal form are
- * equivalent. Expressions of different forms can be equivalent, too.
+ * Returns an SQL expression for comparisons: without blanks, comments, outer parentheses, letter
+ * case, and the catalog's casts. Equal forms are equivalent. Equivalent expressions can differ in
+ * form.
  */
 export function normalizeSql(expression: string, syntax: SqlSyntax): string {
   let words = syntax.bareWords(wordsOf(expression, syntax.tokens));
@@ -38,8 +38,7 @@ export interface SqlSyntax {
   /** A sticky pattern that matches the token at `lastIndex` of a script. */
   readonly scriptTokens: RegExp;
   /**
-   * Returns the end of a token of which `scriptTokens` matches only the beginning. Returns -1 if
-   * nothing closes the token, and null if the pattern matched the whole token.
+   * Returns a token's end if `scriptTokens` matches only its start; -1 if unclosed; null if whole.
    */
   endOf(script: string, at: number, token: string): number | null;
 }

@@ -12,9 +12,8 @@ export interface ParsedIndex {
 }
 
 /**
- * Parses a CREATE INDEX statement, as SQLite stores it. If a word in double quotes is not the name
- * of a column, SQLite reads the word as a string. In other statements the word would be an error,
- * so this function puts it into single quotes.
+ * Parses a CREATE INDEX statement of SQLite. A word in double quotes that names no column is a
+ * string in SQLite, but an error elsewhere, so this function puts it into single quotes.
  */
 export function parseCreateIndex(
   statement: string,

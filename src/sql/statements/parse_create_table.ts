@@ -211,7 +211,6 @@ class TokenReader {
     return list;
   }
 
-  /** Skips a token, or a whole group in parentheses. */
   skip(): void {
     if (this.#token(this.at) !== "(") this.at++;
     else this.at = closingParenthesis(this.#tokens, this.at) + 1;

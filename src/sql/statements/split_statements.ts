@@ -1,9 +1,6 @@
 import { blankToken, type SqlSyntax } from "./normal_sql.ts";
 
-/**
- * Splits an SQL script into its statements, without semicolons. Semicolons in quotes, comments and
- * bodies of triggers and functions do not split. Throws an Error if one of these is not closed.
- */
+/** Splits a script into statements, without semicolons. Throws for unclosed quotes or bodies. */
 export function splitStatements(script: string, syntax: SqlSyntax): readonly string[] {
   const statements: string[] = [];
   let from = 0;
