@@ -135,7 +135,7 @@ function cachingInserts(
     }
     const { text, values: bound } = compile(plan);
     const length = cached.length + text.length - (known?.text.length ?? 0);
-    // SQL is not cached if it binds further values, from the defaults of columns.
+    // SQL is not cached if it also binds values of column defaults.
     if (bound.length === values.length && length <= maxInsertLength) {
       cached.statements.set(key, { where: within?.texts, returning, text });
       tables.set(table, { ...cached, length });

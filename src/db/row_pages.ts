@@ -82,7 +82,7 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   };
 }
 
-/** Divides the row limit if a page is too large. High, because each limit needs separate SQL. */
+/** The row limit of a too large page is divided by this. High: each limit needs separate SQL. */
 const shrinkage = 8;
 
 function isTooLarge(error: unknown): boolean {

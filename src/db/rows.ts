@@ -143,7 +143,7 @@ interface RowDecoder {
 
 interface CellDecoder {
   readonly name: string;
-  /** The type of cells that need no `decode`, or null. A `decode` would double the row's time. */
+  /** The type of cells that need no `decode`, or null. A `decode` doubles the time of a row. */
   readonly plain: "text" | "integer" | null;
   decode(value: Exclude<SqlValue, null>): unknown;
 }

@@ -40,7 +40,7 @@ export interface PolicyBypass {
   readonly role: string;
   /** The name of the protected table. */
   readonly of: string;
-  /** Why the role bypasses the policies, as a clause. Null if the served table has the policies. */
+  /** Why the role bypasses policies, as a part of a sentence. Null if the served table has them. */
   readonly why: string | null;
 }
 

@@ -9,7 +9,7 @@ export interface ColumnsInSql {
   startingAt(index: number): ColumnInfo | null;
   /** Returns the index after the name, such as `id` or `notes.id`, that begins at a token. */
   afterPath(index: number): number;
-  /** Returns the columns that a name can mean, with null for a value that a subquery computes. */
+  /** Returns the columns that a name can mean; null means a value that a subquery computes. */
   named(dbName: string): readonly (ColumnInfo | null)[];
   /** Returns true if a name in the SQL can mean columns of different kinds. */
   isAmbiguous(index: number): boolean;

@@ -27,7 +27,7 @@ export type ValuePlace =
   /** The JavaScript type of the value determines how it is bound. */
   | {
     readonly kind: "free";
-    /** A column whose JSON form is a string. A bound string is refused: it could be that form. */
+    /** A column nearby whose values are strings in JSON. A bound string would be ambiguous. */
     readonly near: ColumnInfo | null;
     /** True if a number can be an operand of decimals. */
     readonly isExact: boolean;
@@ -90,7 +90,7 @@ export function valuePlaces(
 /** The keywords after which only a name can follow, not a value. */
 const beforeNames = ["FROM", "INTO", "UPDATE", "JOIN", "SET", "TABLE"];
 
-/** Returns the known columns that a statement names. With a UNION, adds those of its tables. */
+/** Returns the known columns that a statement names, and with a UNION all of its tables. */
 function namedColumns(
   { tokens, parts }: FlatTemplate,
   columns: ColumnsInSql,

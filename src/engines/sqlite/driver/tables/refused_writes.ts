@@ -113,7 +113,7 @@ export async function reasonWithCollations(
   return named.length === 0 ? reason : `it cannot be read: ${named.join(", ")}`;
 }
 
-/** Returns a statement's missing function or collation. With `ignoresOthers`, it never rejects. */
+/** Returns a statement's missing function or collation. `ignoresOthers` ignores other errors. */
 async function missingIn(
   connection: Connection,
   statement: Fragment,
