@@ -11,18 +11,15 @@ import { ChangeDispatcher } from "./dispatch/change_dispatcher.ts";
 import type { LiveLimits } from "./live_limits.ts";
 import { Semaphore } from "../runtime/queues/semaphore.ts";
 
-/** The objects that all live streams over one database share, such as the feed and the matcher. */
+/** The objects that all live streams over one database share. */
 export interface StreamContext extends StreamContextOptions {
   readonly log: ChangeLog;
   readonly resumeTokens: ResumeTokens;
   readonly feed: ChangeFeed;
   readonly history: ChangeHistory;
   readonly snapshots: SnapshotReader;
-  /** Limits the number of pages that are read at the same time. */
   readonly semaphore: Semaphore;
-  /** Limits the number of streams that read missed changes at the same time. */
   readonly catchUpSemaphore: Semaphore;
-  /** Limits the aggregates that are read at the same time, because they take long. */
   readonly aggregateSemaphore: Semaphore;
   readonly dispatcher: ChangeDispatcher;
 }
@@ -72,7 +69,7 @@ async function openStreamContext(
   };
 }
 
-/** Repeats an in-memory evaluation in the database. If the results differ, streams start over. */
+/** Checks an evaluation in memory by a read of the database. If they differ, streams start over. */
 async function checkDecision(
   { query: { table, filter } }: SubscriberGroup,
   { before, after }: RowChange,
@@ -89,11 +86,10 @@ async function checkDecision(
 }
 
 export interface OpenedLogOptions extends StreamContextOptions {
-  /** Opens the change log of the database. Called again after a failure. */
   openLog(): Promise<ChangeLog>;
 }
 
-/** Opens the change log and the context of streams at the first use, and again after failures. */
+/** Opens the log and the context of streams at the first use, and again after each failure. */
 export class OpenedLog {
   readonly #options: OpenedLogOptions;
   #log: Promise<ChangeLog> | null = null;

@@ -14,7 +14,7 @@ export interface McpHandlerDependencies {
 
 export interface McpCall {
   readonly request: Request;
-  /** Id of the user who calls, or null for an anonymous caller. */
+  /** The caller's user id, or null for an anonymous caller. */
   readonly user: string | null;
   /** Resolves when the service uses the current table definitions. Absent if they never change. */
   readonly current?: () => Promise<void>;

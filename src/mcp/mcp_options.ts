@@ -5,7 +5,7 @@ import { flag, textLike } from "../options/option_kinds.ts";
 export interface McpOptions {
   /** True to offer tools that write, delete and call procedures. Default: false. */
   readonly write?: boolean | undefined;
-  /** Host names by which clients can reach the service, in addition to those of this machine. */
+  /** Host names of the service for clients, in addition to the names of this machine. */
   readonly hosts?: readonly string[] | undefined;
 }
 
@@ -22,7 +22,6 @@ export interface ResolvedMcp {
   readonly hosts: readonly string[];
 }
 
-/** Returns the MCP options with their defaults, or null if MCP is off. */
 export function resolveMcp(option: boolean | ResolvedMcp): ResolvedMcp | null {
   if (option === false) return null;
   return option === true ? { write: false, hosts: [] } : option;

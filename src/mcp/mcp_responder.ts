@@ -26,7 +26,7 @@ export function createMcp(parts: McpHandlerDependencies): McpHandler {
     // The service sends no notifications, but a client is allowed to hold one stream open.
   }, { maxRequestBodySize, maxSubscriptions: 1 });
   return async (call) => {
-    // The SDK copies the request, but it passes this object to the tools unchanged.
+    // The SDK copies the request, but passes the object `extra` to the tools unchanged.
     const extra = {};
     calls.set(extra, call);
     const authInfo = { token: "", clientId: "", scopes: [], extra };
@@ -43,7 +43,7 @@ export function serveMcpOverStdio(
   const send = sendAs({ fetch: call.fetch, caller: call.request, basePath });
   const context = {
     send,
-    // This is a getter, because the resources can change when the tables change.
+    // A getter, because the resources change with the tables.
     get resources() {
       return toolResources(parts.schema);
     },
@@ -62,7 +62,7 @@ function serverFor(
   { options, version, observe }: McpHandlerDependencies,
 ): McpServer {
   const server = new McpServer({ name: "resource-api", version });
-  // The type of `toolDefinitions` requires all tool names and allows no other keys.
+  // The cast is safe: the type of `toolDefinitions` has exactly the tool names as keys.
   for (const name of Object.keys(toolDefinitions) as ToolName[]) {
     const { description, input, isWrite } = toolDefinitions[name];
     if (isWrite && !options.write) continue;
@@ -100,7 +100,7 @@ function textResult(text: string, isError: boolean) {
   return { content: [{ type: "text" as const, text }], ...(isError ? { isError } : {}) };
 }
 
-/** Returns the question that asks the user to confirm a deletion, or null after a confirmation. */
+/** Returns a question by which the user confirms a deletion, or null after a confirmation. */
 function questionOf(
   { resource, id, confirm }: ToolArguments,
   { era }: ServedCall,

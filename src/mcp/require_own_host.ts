@@ -2,9 +2,9 @@ import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 
 /**
- * Throws a 403 unless an MCP request comes from a program, or from a web page of an allowed host.
- * Without this check, a web page's host name could resolve to this machine (DNS rebinding), and the
- * browser would send the page's requests to this service. Such requests have an `Origin`.
+ * Throws a 403 for an MCP request of a web page, unless the page is of an allowed host. Otherwise a
+ * web page whose host name resolves to this machine (DNS rebinding) could send requests to this
+ * service. Such requests have an `Origin`.
  */
 export function requireOwnHost(
   { headers, url }: Request,

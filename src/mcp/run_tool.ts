@@ -19,7 +19,7 @@ export interface ToolResource {
   /** Percent-encoded path of the resource below the base path: `/books`. */
   readonly path: string;
   readonly key: readonly string[];
-  /** True if the rows have no key. Then no id can address them. */
+  /** True if the rows have no key, so that no id can address them. */
   readonly isKeyless: boolean;
   readonly fields: readonly string[];
   readonly hasEtag: boolean;
@@ -33,7 +33,7 @@ const maxRows = 20;
 /** The number of fields, besides the key, in the response to a tool call without `select`. */
 const defaultFields = 8;
 
-/** Runs a tool, which sends one or two requests to the service. Throws a {@link ToolRefusal}. */
+/** Sends one or two requests to the service. Throws a {@link ToolRefusal}. */
 export async function runTool(
   name: ToolName,
   args: ToolArguments,
@@ -74,7 +74,7 @@ async function listResources(args: ToolArguments, context: ToolContext): Promise
   return { data: page, nextCursor: next < entries.length ? String(next) : null };
 }
 
-/** Returns a function that finds a resource's name by its path, which includes the mount path. */
+/** Returns a function that finds a resource's name by its path, including the mount path. */
 function namesByPath({ resources, indexBase }: ToolContext): (path: string) => string {
   const names = new Map([...resources].map(([name, one]) => [indexBase + one.path, name]));
   return (path) => names.get(path) ?? path;
@@ -167,7 +167,7 @@ async function writeRow(args: ToolArguments, context: ToolContext): Promise<unkn
   const isNew = args["id"] === undefined;
   const on = listOf(args["on"]);
   if (!isNew && on !== null) throw new ToolRefusal("Use either id or on, not both");
-  // With `on` (an upsert), an existing row can be updated, so its version is required as with `id`.
+  // With `on` (an upsert), the write can update an existing row, so it needs the row's version.
   const condition = isNew && on === null ? {} : conditionOf(args, resource);
   const headers = { ...condition, ...idempotencyOf(args) };
   const collection = resource.path + (on === null ? "" : queryOf({ on: on.join(",") }));
@@ -226,7 +226,7 @@ function shownFields({ key, fields }: ToolResource): readonly string[] {
   return [...key, ...others.slice(0, defaultFields)];
 }
 
-/** Returns the If-Match header, so that the write keeps changes that the model has not read. */
+/** Returns If-Match, so that the write overwrites no change that the model has not read. */
 function conditionOf(
   { if_match: tag }: ToolArguments,
   { hasEtag }: ToolResource,
@@ -247,7 +247,7 @@ function rowSegment({ id }: ToolArguments, { isKeyless, key }: ToolResource): st
   if (isKeyless) {
     throw new ToolRefusal("Rows of this resource have no key: find them by a filter, without id");
   }
-  // The service ignores this comma. Without it, the key `count` or `..` would be another path.
+  // The service ignores the first comma. Without it, the id `count` or `..` would be another path.
   if (key.length === 1) return `,${encodeURIComponent(String(id))}`;
   return String(id).split(",").map(encodeURIComponent).join(",");
 }

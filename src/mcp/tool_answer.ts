@@ -1,6 +1,6 @@
 const maxCharacters = 20_000;
 
-/** Maximum number of characters of one string: 500, or 80 if the response would be too long. */
+/** Maximum characters of a string, normally and if the response would be too long. */
 const cellCharacters = 500;
 const shortCellCharacters = 80;
 
@@ -9,7 +9,7 @@ export interface ToolPage {
   readonly nextCursor: string | null;
 }
 
-/** Returns a page with as many rows as the size limit allows. `read(n)` must return n rows. */
+/** Returns a page with as many rows as the size limit allows. `read(n)` must return `n` rows. */
 export async function fitRows(
   limit: number,
   read: (count: number) => Promise<ToolPage>,

@@ -78,7 +78,7 @@ function tool(description: string, members: Readonly<Record<string, JsonSchema>>
   };
 }
 
-/** The description of the filter syntax, which the language model can read as an MCP resource. */
+/** The description of the filter syntax. Language models can read it as an MCP resource. */
 export const filterGrammar =
   `Filter (RSQL): comparisons joined by ; (and) or , (or); ( ) groups; not( ) negates.
 field==value !=  >  >=  <  <=  (text in code-point order)

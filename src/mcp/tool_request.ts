@@ -14,10 +14,9 @@ export interface ToolResponse {
   readonly etag: string | null;
 }
 
-/** Sends the request of an MCP tool with the credentials of the tool's caller. */
 export type SendToolRequest = (request: ToolRequest) => Promise<ToolResponse>;
 
-/** An error that the model receives. The message states the error and what to do. */
+/** An error that the model receives. The message says what failed and what to do. */
 export class ToolRefusal extends Error {}
 
 export interface ToolRequestsOptions {
@@ -27,7 +26,6 @@ export interface ToolRequestsOptions {
   readonly basePath: string;
 }
 
-/** Returns a function that sends the requests of MCP tools to the service on behalf of `caller`. */
 export function sendAs({ fetch, caller, basePath }: ToolRequestsOptions): SendToolRequest {
   return async ({ method, path, body, headers = {} }) => {
     const sent = callerHeaders(caller);

@@ -8,17 +8,17 @@ import { writeTextFormat } from "./text_format.ts";
  */
 export interface Metrics {
   /**
-   * Returns the counter with this name; creates it the first time. Throws a plain Error for a name
-   * or label that Prometheus forbids, and if the metric has another type or other labels.
+   * Returns the counter with this name. Creates the counter at the first call. Throws a plain Error
+   * for a name or label that Prometheus forbids, or if the metric has another type or other labels.
    */
   counter(name: string, options: MetricOptions): MetricFamily<Counter>;
-  /** Returns the gauge with this name, like {@link counter}. */
+  /** Returns the gauge with this name. Creates and throws as {@link counter} does. */
   gauge(name: string, options: MetricOptions): MetricFamily<Gauge>;
-  /** Returns the histogram with this name, like {@link counter}. */
+  /** Returns the histogram with this name. Creates and throws as {@link counter} does. */
   histogram(name: string, options: HistogramOptions): MetricFamily<Histogram>;
   /**
-   * Calls `update` before each reading, to set values that are measured only then. The reading
-   * waits for `update`, and rejects if `update` rejects. The returned function removes `update`.
+   * Calls `update` before each reading, for values that are measured only then. The reading waits
+   * for `update`, and rejects if `update` rejects. Call the returned function to remove `update`.
    */
   onRead(update: () => void | Promise<void>): () => void;
   /** Reads all metrics. */
@@ -87,7 +87,7 @@ export function createMetrics(): Metrics {
           `[${known.labels.join(", ")}]`,
       );
     }
-    // The cast is safe: the type of a metric determines the type of its series.
+    // The cast is safe: a metric's type, compared above, determines the type of its series.
     return known as Family & MetricFamily<Series>;
   }
 
@@ -268,7 +268,7 @@ export class Histogram {
     this.#counts = Array.from({ length: bounds.length + 1 }, () => 0);
   }
 
-  /** Counts a value in the first bucket whose bound it does not exceed. */
+  /** Counts a value in the first bucket whose upper bound is at least the value. */
   observe(value: number): void {
     let index = 0;
     // The last bucket has no bound.

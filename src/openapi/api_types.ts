@@ -7,8 +7,7 @@ import type { RelationSchema, ResourceSchema, ServiceSchema } from "./service_sc
 
 /**
  * Returns TypeScript declarations for a service: each resource's rows, bodies and related rows, and
- * an interface of all resources. The types do not refer to generic types, which editors would have
- * to evaluate.
+ * an interface of all resources. They use no generic types, which editors would have to evaluate.
  */
 export function writeApiTypes({ basePath, resources }: ServiceSchema): string {
   const names = typeNames(resources);
@@ -23,7 +22,7 @@ export function writeApiTypes({ basePath, resources }: ServiceSchema): string {
   ].join("\n");
 }
 
-/** The names of the resources' TypeScript types, by the path of the resource. */
+/** The names of TypeScript types, by the path of the resource. */
 type TypeNames = ReadonlyMap<string, string>;
 
 const suffixes = ["", "Create", "Update", "Relations"] as const;
@@ -116,7 +115,6 @@ function memberOf(resource: ResourceSchema, names: TypeNames, basePath: string):
   ].join("\n");
 }
 
-/** Returns the TypeScript type of a row's key. A composite key has a tuple type. */
 function keyType({ primaryKey, fields, keyless }: ResourceSchema): string {
   const keys = primaryKey.map((key) => {
     const field = fields.find((one) => one.name === key);
@@ -126,7 +124,7 @@ function keyType({ primaryKey, fields, keyless }: ResourceSchema): string {
   return others.length === 0 ? key : `[${keys.join(", ")}]`;
 }
 
-/** A relation through which a body can write rows, its target, and the target's type name. */
+/** A relation through which a body can write rows. `name` is the type name of the target. */
 interface WrittenRelation {
   readonly relation: RelationSchema;
   readonly target: ResourceSchema;
@@ -161,7 +159,7 @@ function writtenType(
   return !isMany ? one : one.includes(" ") ? `(${one})[]` : `${one}[]`;
 }
 
-/** Returns the names of the enabled operations that have no body type, such as `delete`. */
+/** Returns the enabled operations whose bodies have no type, such as `delete`. */
 function operationsOf({ capabilities }: ResourceSchema): string {
   const names: readonly (readonly [string, boolean])[] = [
     ["delete", capabilities.enableDelete],

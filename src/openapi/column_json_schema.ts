@@ -49,7 +49,7 @@ export function bodyColumnSchema(column: ColumnInfo, mayBeNull: boolean): JsonSc
   }
 }
 
-/** A number or a string. OpenAPI 3.0 allows only one type, so this schema has no `type`. */
+/** A schema for a number or a string, without `type`: OpenAPI 3.0 allows only one type. */
 const numberOrText: JsonSchema = {
   description:
     "A number or a string. With Accept: application/json;numbers=safe an integer beyond " +
@@ -65,7 +65,6 @@ export function limitsOfText({ minLength, maxLength, pattern, format }: ColumnIn
   };
 }
 
-/** Returns `minimum` and `maximum` for a column whose JSON values are numbers. */
 function limitsOfNumber({ min, max }: ColumnInfo): JsonSchema {
   return {
     ...(min === null ? {} : { minimum: Number(min) }),
@@ -73,7 +72,7 @@ function limitsOfNumber({ min, max }: ColumnInfo): JsonSchema {
   };
 }
 
-/** For a column whose JSON values are strings, returns a description with its limits. */
+/** Returns a description with the limits of a column whose JSON values are strings. */
 function limitsInWords({ min, max }: ColumnInfo): JsonSchema {
   const words = [
     ...(min === null ? [] : [`at least ${min}`]),
@@ -129,7 +128,7 @@ const plainInteger: JsonSchema = { type: "integer", format: "int64" };
 /** An integer as a string of digits, which bodies can contain instead of a number. */
 const digits: JsonSchema = { type: "string", pattern: "^-?[0-9]{1,18}$" };
 
-/** An integer, which is a string of digits in responses with safe numbers. */
+/** The schema of an integer that is a string of digits if the client asks for safe numbers. */
 const safeString: JsonSchema = {
   description:
     "With Accept: application/json;numbers=safe it is a string of digits, which bodies always take.",
@@ -167,7 +166,7 @@ function enumOf({ enumValues }: ColumnInfo): JsonSchema {
   return enumValues === null ? {} : { enum: enumValues };
 }
 
-/** Makes a schema accept null. OpenAPI 3.0 has no null type, and null is added to any `enum`. */
+/** Makes a schema accept null. OpenAPI 3.0 has no null type, so an `enum` must contain null. */
 function nullable(schema: JsonSchema, isNullable: boolean): JsonSchema {
   if (!isNullable || schema["type"] === undefined) return schema;
   const values = schema["enum"];
@@ -178,7 +177,7 @@ function nullable(schema: JsonSchema, isNullable: boolean): JsonSchema {
   };
 }
 
-/** Every engine stores a decimal exactly if it has at most this many digits. */
+/** The number of digits up to which every engine stores a decimal exactly. */
 const exactDigits = 15;
 
 function decimalPattern({ precision, scale }: ColumnInfo): string {

@@ -1,6 +1,6 @@
 import type { Resource } from "../resource/model/resource.ts";
 
-/** The unique names of the resources. The names of components and operations begin with them. */
+/** The unique names with which a resource's components and operations begin. */
 export type ComponentNames = ReadonlyMap<Resource, string>;
 
 /** Suffixes of component names. A resource's name with any suffix must be unique, too. */
@@ -9,16 +9,15 @@ const suffixes = [
   "Groups",
 ];
 
-/** Component names of the document itself, which no resource can have. */
+/** Names of the document's own components. */
 const reserved = ["Problem"];
 
-/** Returns a unique name of ASCII letters and digits for each resource. */
 export function componentNames(resources: readonly Resource[]): ComponentNames {
   const names = uniqueNames(resources.map(({ name }) => pascalName(name)), suffixes, reserved);
   return new Map(resources.map((resource, index) => [resource, names[index] ?? ""]));
 }
 
-/** Adds numbers to repeated names. All names then differ, even after a suffix is added. */
+/** Adds numbers to repeated names, so that all names differ, even with any suffix. */
 export function uniqueNames(
   wanted: readonly string[],
   suffixes: readonly string[],

@@ -33,7 +33,7 @@ export interface FieldSchema {
   readonly minLength?: number;
   /** Maximum length of the field's strings in characters. */
   readonly maxLength?: number;
-  /** Regular expression with the flag `u`, which must match at least a part of each string. */
+  /** Regular expression with the flag `u`. It must match at least a part of each string. */
   readonly pattern?: string;
   /** Format that each string must have. */
   readonly format?: "email";
@@ -62,7 +62,6 @@ export function fieldsOf(resource: Resource): readonly FieldSchema[] {
   return [...columns, ...computed];
 }
 
-/** Returns true if the body that creates a row must contain this writable column. */
 export function isRequiredOnCreate(column: ColumnInfo, resource: Resource): boolean {
   if (!isRequired(column) || column.default !== null || resource.generated.has(column)) {
     return false;
@@ -101,12 +100,12 @@ function rulesOf(column: ColumnInfo): Partial<FieldSchema> {
   };
 }
 
-/** Converts a limit to a JSON number. OpenAPI tools read long integers as doubles anyway. */
+/** Converts a bigint to a JSON number. OpenAPI tools read long integers as doubles anyway. */
 function inJson(limit: unknown): unknown {
   return typeof limit === "bigint" ? Number(limit) : limit;
 }
 
-/** Returns true if no update changes the column. A body can still contain the stored value. */
+/** Returns true if an update cannot change the column. A body may contain the stored value. */
 function isFixed(column: ColumnInfo, { fields }: Resource): boolean {
   return column.primaryKey || fields.immutable.has(column);
 }

@@ -17,13 +17,13 @@ export interface DocumentInfo {
 
 /** An address of the service. */
 export interface DocumentServer {
-  /** Absolute URL of the service, or a path relative to the document's server. */
+  /** Absolute URL of the service, or a path relative to the URL of the document. */
   readonly url: string;
   /** Description of this address, for human readers. */
   readonly description?: string | undefined;
 }
 
-/** A described route outside of all resources, such as login. */
+/** A route outside of all resources that has a description, such as login. */
 export interface DescribedRoute {
   readonly method: string;
   /** Path with parameters as in Hono, such as `/api/auth/login`. */
@@ -37,20 +37,19 @@ export interface NamedRoute {
   readonly name: string;
 }
 
-/** The facts that the OpenAPI document needs in addition to the resources. */
 export interface OpenapiInput extends DescribedService {
   readonly info: DocumentInfo;
   /** The addresses of the service, or null for the path at which the app is mounted. */
   readonly servers: readonly DocumentServer[] | null;
   readonly hasAuthentication: boolean;
-  /** The authentication schemes by name. A request needs only one of them. */
+  /** The authentication schemes by name. A request needs only one. */
   readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly isIdempotent: boolean;
   /** True if clients can continue with proof of work after their request budget is used up. */
   readonly challengesByWork: boolean;
   readonly captchaHeader: string;
-  /** Returns the described routes outside of resources. Programs can add routes later. */
+  /** Returns the described routes outside of resources now. Programs can add routes later. */
   routes(): readonly DescribedRoute[];
-  /** Returns how many routes the app has now, including routes without a description. */
+  /** Returns the current number of routes, including routes without a description. */
   routeCount(): number;
 }

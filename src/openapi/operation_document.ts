@@ -58,7 +58,7 @@ export function operationDocument(
   };
 }
 
-/** Returns query parameters: a GET's arguments, and list parameters if a function returns rows. */
+/** Returns the query parameters: a GET's arguments, and list parameters if rows are returned. */
 function functionParameters(
   all: readonly CalledFunction[],
   { method }: Route,
@@ -200,7 +200,7 @@ function possibleProblems(
   ];
 }
 
-/** Returns true if a search or stream needs fields that some users cannot read. */
+/** Returns true if a search or stream can need fields that the user cannot read. */
 function mayLackFields(name: Route["endpoint"]["name"], { varyingFields }: Resource): boolean {
   return varyingFields.has("readable") && (name === "search" || name === "subscribe");
 }

@@ -80,7 +80,7 @@ function shownName(name: string): string {
   return name === captchaHeaders.token ? "Service-Captcha-Token" : name;
 }
 
-/** Returns the security requirements of a route, or an empty list for anonymous access. */
+/** An empty list means anonymous access. */
 export function securityRequirements(
   { endpoint, path }: Route,
   resource: Resource,
@@ -100,8 +100,8 @@ export function isPublic(
 }
 
 /**
- * Returns one requirement for each authentication scheme. A request must meet only one of these
- * requirements. If anonymous access is sufficient, an empty requirement comes first.
+ * Returns one requirement for each authentication scheme: a request must meet only one. If
+ * anonymous access is sufficient, an empty requirement comes first.
  */
 export function authenticationAlternatives(
   schemes: OpenapiInput["securitySchemes"],

@@ -36,7 +36,7 @@ export function successResponses(
   };
 }
 
-/** Returns the response of a create request that updates an existing row by a unique key. */
+/** Returns the response if a create request updates an existing row by a unique key instead. */
 function changedInstead(
   { Location: _ofNewRow, ...headers }: JsonSchema,
   content: JsonSchema | undefined,
@@ -48,7 +48,6 @@ function changedInstead(
   };
 }
 
-/** Returns true if a route's responses have rate-limit headers. */
 function isLimited({ endpoint }: Route, resource: Resource): boolean {
   const { rateLimit = null, cost = 0 } = endpoint.protection(resource) ?? {};
   return rateLimit !== null || cost > 0;
@@ -149,7 +148,7 @@ function pageContent({ resource: { capabilities }, name }: OperationFacts): Json
   };
 }
 
-/** Returns the schema of an aggregate's groups. Exact sums and averages are strings or null. */
+/** Returns the schema of an aggregate's groups. Exact sums and averages are strings, or null. */
 function groupsOf({ groups }: Resource): JsonSchema {
   const keys = [...groups.keys].map(([field, { as }]) =>
     [field, responseColumnSchema({ ...as, notNull: false })] as const

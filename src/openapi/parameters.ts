@@ -5,7 +5,7 @@ import type { OperationName } from "../resource/model/operation.ts";
 import { isDocument } from "../schema/structured/structured_value.ts";
 import { describeRelation } from "./service_schema.ts";
 
-/** The query parameters of the operations; null for an operation without query parameters. */
+/** The query parameters of the operations, or null. */
 export const queryParameters: Readonly<
   Record<OperationName, ((resource: Resource) => readonly JsonSchema[]) | null>
 > = {
@@ -152,7 +152,6 @@ function flagParameter(name: string, description: string): JsonSchema {
   return parameter(name, { type: "boolean", default: false }, description);
 }
 
-/** Returns the `filter` parameter. Its description lists all operators of the resource. */
 function filterParameter(resource: Resource, mayWalk: boolean): JsonSchema {
   const { fields, operators, relations, served } = resource;
   const names = fields.selectable.filter((column) => fields.filterable.has(column))
@@ -202,13 +201,13 @@ function viewParameters(resource: Resource): readonly JsonSchema[] {
   ];
 }
 
-/** Returns the `on` parameter, with the unique keys for an upsert as its values. */
+/** Returns the `on` parameter. Its values are the unique keys by which an upsert finds rows. */
 function onParameter(resource: Resource, description: string): readonly JsonSchema[] {
   const keys = uniqueKeysOf(resource).map(({ name }) => name);
   return keys.length === 0 ? [] : [parameter("on", { type: "string", enum: keys }, description)];
 }
 
-/** Returns a note to append to a list of fields, or "" if every user can use all these fields. */
+/** Returns a note for a list of fields, or "" if every user can use all fields in the list. */
 function perUser({ varyingFields }: Resource, ...lists: readonly FieldListName[]): string {
   return lists.some((list) => varyingFields.has(list)) ? ", each where the user may use it" : "";
 }

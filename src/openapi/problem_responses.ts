@@ -11,11 +11,11 @@ export const problemSchema: JsonSchema = {
   }),
 };
 
-/** Collects the error responses of a document, so that the document contains none of them twice. */
+/** Collects the error responses of a document, each once. */
 export class ProblemResponses {
   readonly #components = new Map<string, JsonSchema>();
 
-  /** Returns references to the error responses, by status, for these problem codes. */
+  /** Returns references to the error responses for these problem codes, by status. */
   of(slugs: Iterable<ProblemSlug>): Readonly<Record<string, JsonSchema>> {
     const all = [...new Set(slugs)].sort((a, b) => order.indexOf(a) - order.indexOf(b));
     const byStatus = Map.groupBy(all, (slug) => problemCodes[slug].status);
@@ -24,7 +24,6 @@ export class ProblemResponses {
     );
   }
 
-  /** Returns the response components to which the document refers, by name. */
   components(): Readonly<Record<string, JsonSchema>> {
     return Object.fromEntries([...this.#components].sort(([a], [b]) => a < b ? -1 : 1));
   }
@@ -36,7 +35,7 @@ export class ProblemResponses {
   }
 }
 
-// The type of `problemCodes` requires all codes and allows no other keys.
+// The cast is safe: the type of `problemCodes` has exactly the codes as keys.
 const order = Object.keys(problemCodes) as ProblemSlug[];
 
 function response(status: number, slugs: readonly ProblemSlug[]): JsonSchema {

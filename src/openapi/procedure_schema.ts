@@ -19,11 +19,10 @@ export interface ProcedureSchema {
   readonly output: JsonSchema;
 }
 
-/** An operation of a resource. `name` is the resource's name in the names of components. */
+/** `name` is the resource's name in the names of components. */
 export interface OperationFacts {
   readonly resource: Resource;
   readonly name: string;
-  /** The procedure that the operation calls, or null if the operation calls no procedure. */
   readonly procedure: ProcedureSchema | null;
 }
 
@@ -51,7 +50,7 @@ export function describeProcedure(
   };
 }
 
-/** Returns a schema that accepts a value if at least one of the given schemas accepts it. */
+/** Returns a schema that accepts a value if at least one of `schemas` accepts the value. */
 export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   const [first = {}, ...others] = new Map(schemas.map((one) => [JSON.stringify(one), one]))
     .values();
@@ -76,7 +75,7 @@ function inputOf({ args, args: [first], bodyType }: CalledFunction): JsonSchema 
   };
 }
 
-/** Returns the schema of the result. Rows of a served table have only its readable fields. */
+/** Returns the schema of the result. Rows of a served table have only the readable fields. */
 function outputOf(called: CalledFunction, resource: Resource): JsonSchema {
   const { kind, columns } = called.result;
   const [first] = columns;
@@ -119,7 +118,7 @@ function jsonSchemaOf(
     const { $schema: _dialect, ...schema } = jsonSchema?.[side]({ target: "openapi-3.0" }) ?? {};
     return schema;
   } catch (error) {
-    // The library throws if JSON Schema cannot express a type. The schema then allows any value.
+    // The library throws for types that JSON Schema cannot express. The result allows any value.
     if (error instanceof Error) return {};
     throw error;
   }

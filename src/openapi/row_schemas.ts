@@ -139,7 +139,7 @@ export function rowSchemas(
 
 const selection = "A row with the fields that the request selects, and the rows that it includes.";
 
-/** Returns the body member `_optimisticId`, or no member if the resource has no live streams. */
+/** Returns `_optimisticId` as a body member, or no member if the resource has no live streams. */
 export function optimisticIdSchema(resource: Resource): JsonSchema {
   return resource.hub() === null
     ? {}
@@ -179,7 +179,7 @@ function includedMetrics({ relations, served }: Resource): JsonSchema {
   };
 }
 
-/** Returns the schemas of metrics. Exact sums and averages are strings or null. */
+/** Returns the schemas of metrics. Exact sums and averages are strings, or null. */
 export function metricSchemas({ ofColumns }: Resource["groups"]): JsonSchema {
   const metrics = [...ofColumns].filter(([, byColumn]) => byColumn.size > 0)
     .map(([metric, byColumn]) => [

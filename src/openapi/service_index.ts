@@ -11,26 +11,23 @@ export interface ServiceIndex {
   readonly resources: readonly IndexEntry[];
 }
 
-/** A resource, with its relations to other resources that the caller can read. */
 export interface IndexEntry extends
   Pick<
     ResourceSchema,
     "name" | "description" | "path" | "primaryKey" | "fields" | "relations"
   > {
-  /** The requests that the caller is allowed to send. */
   readonly requests: readonly IndexRequest[];
 }
 
 export interface IndexRequest {
   readonly operation: string;
   readonly method: string;
-  /** Path of the request, with `{id}` in place of a key. */
   readonly path: string;
 }
 
 /**
- * Returns the service index for one caller. It omits resources to which the caller has no access.
- * Rejects if a scope function throws anything but a 401 or 403.
+ * Returns the service index for one caller, without resources to which the caller has no access.
+ * Rejects if a scope function throws anything except a 401 or 403.
  */
 export async function serviceIndexFor(
   user: User | null,
@@ -64,7 +61,7 @@ export async function serviceIndexFor(
   };
 }
 
-/** Returns the kinds of access that the caller has, for all rows or for some of them. */
+/** Returns the kinds of access that the caller has to at least some rows. */
 async function accessesOf(user: User | null, resource: Resource): Promise<ReadonlySet<Access>> {
   const wanted = new Set(routesOf(resource).flatMap(({ endpoint }) => endpoint.accesses));
   return new Set(

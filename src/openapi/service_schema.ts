@@ -14,7 +14,7 @@ export interface ServiceSchema {
   readonly version: 1;
   /** The base path of all resources. */
   readonly basePath: string;
-  /** The resources in the order in which the app configures them. */
+  /** The resources, in the order of the app's configuration. */
   readonly resources: readonly ResourceSchema[];
 }
 
@@ -28,7 +28,7 @@ export interface ResourceSchema {
   readonly path: string;
   /** Names of the key's fields, in the order of the key. Hidden fields are left out. */
   readonly primaryKey: readonly string[];
-  /** Present for a view or table without a key. Its single rows have no paths. */
+  /** Present for a view or table without a key. A single row then has no path. */
   readonly keyless?: true;
   /** The fields in the order of the table, then the computed fields. */
   readonly fields: readonly FieldSchema[];
@@ -38,7 +38,7 @@ export interface ResourceSchema {
   readonly capabilities: ResolvedCapabilities;
   /** The ETags of the resource's rows, or null if the rows have no ETags. */
   readonly etag: EtagSchema | null;
-  /** The procedures of the resource, at `/rpc/:name` below its path. */
+  /** The procedures of the resource. Their paths are `<path of the resource>/rpc/<name>`. */
   readonly procedures: readonly ProcedureSchema[];
 }
 
@@ -54,11 +54,11 @@ export interface RelationSchema {
   readonly path: string;
   /** True if the `filter` parameter can use the relation. */
   readonly filterable: boolean;
-  /** Keys of the object that writes related rows. A POST accepts only `connect` and `create`. */
+  /** Members of the object that writes related rows. A POST accepts only `connect` and `create`. */
   readonly writes?: readonly RelationMember[];
   /**
-   * The fields that have equal values in a row and its related rows. They are lists if the foreign
-   * key has several columns. Absent for a relation through a link table, or if a field is hidden.
+   * The fields whose values are equal in a row and its related rows: lists if the foreign key has
+   * several columns. Absent for a relation through a link table, or if a field is hidden.
    */
   readonly on?: {
     readonly field: string | readonly string[];
@@ -81,7 +81,7 @@ export interface DescribedService {
   readonly basePath: string;
 }
 
-/** Returns the schema of a service. `prefix` is the path at which the whole app is mounted. */
+/** `prefix` is the path at which the whole app is mounted. */
 export function describeService(
   { resources, basePath }: DescribedService,
   prefix: string,
@@ -114,7 +114,7 @@ export function describeResource(resource: Resource, prefix: string): ResourceSc
   };
 }
 
-/** Describes a relation. Returns an empty list if no resource serves the related table. */
+/** Returns an empty list if no resource serves the related table. */
 export function describeRelation(
   relation: Relation,
   resource: Resource,

@@ -5,7 +5,7 @@ import { showValue } from "../problem/show_value.ts";
 export interface OptionLocation {
   /** The beginning of a message: `Cannot start`, `Cannot serve "notes"`. */
   readonly subject: string;
-  /** The option's path, like `abuseProtection.pow.difficulty`. Empty for all options together. */
+  /** The path of the option, such as `abuseProtection.pow.difficulty`. Empty for all options. */
   readonly path: string;
 }
 
@@ -22,23 +22,23 @@ export type OptionShape =
 export interface OptionRules {
   /** The text after "must be" in messages, e.g. `a whole number from 1 to 32`. */
   readonly takes: string;
-  /** Returns true if the option accepts a value. `readParts` checks the members of the value. */
+  /** Returns true if the option accepts `given`. `readParts` then checks the value's members. */
   readonly fits: (given: unknown) => boolean;
   readonly shape: OptionShape;
-  /** Reads the members of an accepted value. If absent, the value is returned unchanged. */
+  /** Reads the members of an accepted value. If absent, the value remains unchanged. */
   readonly readParts?: (given: unknown, place: OptionLocation) => unknown;
-  /** Returns a special message for a frequent mistake, or null for the usual "must be …". */
+  /** Returns a message for a frequent mistake, or null for the usual message "must be …". */
   readonly advice?: (given: unknown) => string | null;
   /** True if messages can contain an invalid string. False or absent for a secret. */
   readonly showsTexts?: boolean;
   readonly isRequired?: boolean;
-  /** The default value, written like the value that a caller would pass. */
+  /** The default, in the form in which a caller would pass a value. */
   readonly defaultValue?: unknown;
 }
 
 /**
- * The description of one option: the accepted values and the default. The checks, the defaults and
- * the tests of the documentation use this description. `T` is the type of the value after reading.
+ * The accepted values and the default of one option. The checks, the defaults and the tests of the
+ * documentation use this description. `T` is the type of the value after reading.
  */
 export class Option<T> {
   readonly rules: OptionRules;
@@ -51,12 +51,11 @@ export class Option<T> {
     return new Option({ ...this.rules, defaultValue: value });
   }
 
-  /** Returns a copy of this option that must have a value. */
   required(): Option<NonNullable<T>> {
     return new Option({ ...this.rules, isRequired: true });
   }
 
-  /** Returns a copy of this option that checks the value, but returns the caller's object. */
+  /** Returns a copy of this option that checks a value, but returns the value of the caller. */
   asGiven<Given>(): Option<Given | undefined> {
     const { readParts } = this.rules;
     return new Option({
@@ -68,7 +67,7 @@ export class Option<T> {
     });
   }
 
-  /** Returns a copy of this option with special messages for frequent mistakes; see `advice`. */
+  /** Returns a copy of this option with messages for frequent mistakes. */
   advising(advice: (given: unknown) => string | null): Option<T> {
     return new Option({ ...this.rules, advice });
   }
@@ -81,7 +80,7 @@ export class Option<T> {
     return new Option({ ...this.rules, takes, fits: passes });
   }
 
-  /** Checks and reads a value. Throws a plain Error whose message names the option. */
+  /** Throws a plain Error whose message names the option. */
   read(given: unknown, place: OptionLocation): T {
     const { takes, fits, readParts, advice, isRequired, defaultValue } = this.rules;
     const value = given === undefined ? defaultValue : given;
@@ -113,7 +112,7 @@ export type Described<Options> = {
   >;
 };
 
-/** The members of an option group after reading. Members that were not set have their defaults. */
+/** The values of a group's members after reading: the given values, or the defaults. */
 export type OptionValues<Members> = {
   readonly [Name in keyof Members]: Members[Name] extends Option<infer T> ? T : never;
 };
@@ -139,8 +138,8 @@ export function group<Members extends Readonly<Record<string, Option<unknown>>>>
 }
 
 /**
- * Returns the function {@link group} for the options of a type. The compiler then reports a member
- * that is missing, superfluous or of the wrong type.
+ * Returns {@link group} for the options of a type. The compiler then reports a member that is
+ * missing, superfluous or of the wrong type.
  */
 export function groupOf<Options>(): <Members extends Described<Options>>(
   members: Members & Readonly<Record<Exclude<keyof Members, keyof Options>, never>>,
@@ -148,7 +147,7 @@ export function groupOf<Options>(): <Members extends Described<Options>>(
   return (members) => group(members);
 }
 
-/** Describes an object whose members can have any names. `each` describes all its values. */
+/** Describes an object whose members can have any names. `each` describes every member. */
 export function mapOf<T>(each: Option<T>): Option<Readonly<Record<string, T>> | undefined> {
   return new Option({
     takes: "an object",
@@ -161,7 +160,7 @@ export function mapOf<T>(each: Option<T>): Option<Readonly<Record<string, T>> | 
   });
 }
 
-/** Describes a list. `each` describes all its items. `of` follows "a list of" in messages. */
+/** Describes a list. `each` describes every item. `of` follows "a list of" in messages. */
 export function listOf<T>(
   of: string,
   each: Option<T>,
@@ -171,7 +170,7 @@ export function listOf<T>(
     takes: `a list of ${of}`,
     fits: Array.isArray,
     shape: { kind: "list", each },
-    // `fits` has checked that `given` is a list. Array.from also visits the empty slots of a list.
+    // The cast is safe: `fits` accepts only lists. `Array.from` also visits empty slots.
     readParts: (given, { subject, path }) =>
       Array.from(
         given as readonly unknown[],
@@ -193,11 +192,11 @@ export function either<A, B>(first: Option<A>, second: Option<B>): Option<A | B>
 }
 
 function isObject(given: unknown): boolean {
-  // The pattern rejects lists, promises, Maps and other objects whose content is not in members.
+  // Rejects lists, promises, Maps and other objects whose members are not their whole content.
   return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(given));
 }
 
-/** Returns the names of all own and inherited members, because the values of both are used. */
+/** Returns the names of own and inherited members, because the options can be inherited. */
 function namesOf(given: unknown): readonly string[] {
   const names: string[] = [];
   for (const name in Object(given)) names.push(name);

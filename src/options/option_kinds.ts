@@ -62,8 +62,8 @@ export function oneOf<const Name extends string>(
 }
 
 /**
- * Describes a string that matches a pattern and has no control characters. Messages show the
- * string, so it must not be a secret. `takes` follows "must be" in messages.
+ * Describes a string that matches a pattern and has no control characters. The string must not be a
+ * secret, because messages show it. `takes` follows "must be" in messages.
  */
 export function textLike(takes: string, pattern: RegExp): Option<string | undefined> {
   return new Option({
@@ -87,7 +87,7 @@ export function callback<Callback>(takes = "a function"): Option<Callback | unde
   });
 }
 
-/** Describes a synchronous function. Rejects an async function, because it returns a promise. */
+/** Describes a synchronous function. Rejects an `async` function, whose result is a promise. */
 export function synchronous<Callback>(): Option<Callback | undefined> {
   return new Option({
     takes: "a synchronous function",
@@ -110,12 +110,11 @@ export function objectWith<Made>(
   );
 }
 
-/** Describes an option that can only be set to `false`. */
 export function off(): Option<false | undefined> {
   return testedValue<false>("false", (given) => given === false);
 }
 
-/** Describes a value that the function `fits` accepts. `takes` follows "must be" in messages. */
+/** Describes a value that `fits` accepts. `takes` follows "must be" in messages. */
 export function testedValue<T>(
   takes: string,
   fits: (given: unknown) => boolean,

@@ -9,11 +9,11 @@ import {
 import type { ColumnMetric, CountMetric, GroupKey, Metric } from "./plan.ts";
 
 /**
- * The keys and metrics of an aggregate over a table, as columns of a virtual table. `having` and
- * `orderBy` are therefore parsed like the filter and order of any table.
+ * The keys and metrics of an aggregate over a table, as columns of a virtual table, so that
+ * `having` and `orderBy` are parsed like the filter and order of any table.
  */
 export interface AggregateColumns {
-  /** The virtual table. A name that a column and a metric share means the metric. */
+  /** The virtual table. If a column and a metric have an equal name, the name means the metric. */
   readonly table: TableInfo;
   readonly count: CountMetric;
   readonly keys: ReadonlyMap<string, GroupKey>;
@@ -99,7 +99,7 @@ function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
   ];
 }
 
-/** The database name is short, with a number at its end, because engines truncate long names. */
+/** A short database name that ends in a number, because engines truncate long names. */
 function called(
   name: string,
   column: ColumnInfo,
@@ -108,10 +108,10 @@ function called(
   return { name: `${name}_${column.name}`, dbName: `${name}${index}` };
 }
 
-/** The attributes of the virtual columns for keys and metrics. No table declares these columns. */
+/** The attributes of the virtual columns for keys and metrics, which no table contains. */
 const neutral: Omit<ColumnInfo, "name" | "dbName"> = { ...plainColumn, kind: "integer" };
 
 const ordinal: ColumnInfo = { ...neutral, name: "key", dbName: "key0", notNull: true };
 
-/** The group key of metrics of related rows: the index of the key to which a group belongs. */
+/** The group key for metrics of related rows: the index of the key in {@link RelatedKeys}. */
 export const ordinalKey: GroupKey = { column: ordinal, as: ordinal };

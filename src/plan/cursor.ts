@@ -7,7 +7,7 @@ import type { SqlValue } from "../sql/fragment.ts";
 import { printOrder } from "./order.ts";
 import type { OffsetPosition, OrderKey } from "./plan.ts";
 
-/** The position that a cursor contains. The next page of the list begins after it. */
+/** The position in a cursor. The next page of the list begins after this position. */
 export type CursorPosition =
   | { readonly kind: "values"; readonly values: readonly SqlValue[] }
   | ({ readonly kind: "reached" } & OffsetPosition)
@@ -15,21 +15,21 @@ export type CursorPosition =
   | RowPosition;
 
 /**
- * A position in an order whose sort key values can differ between two statements, so that no value
- * can mark the end of a page. It has the number of rows before it, and a hash of the last of these.
+ * A position in an order whose sort key values can differ between two statements: the number of
+ * rows before the position, and a hash of the last of these rows.
  */
 export interface CountedPosition {
   readonly rows: number;
-  /** The number of rows before the position that the next page reads again and compares. */
+  /** The number of rows directly before the position that the next page reads and compares. */
   readonly compared: number;
   readonly hash: string;
 }
 
-/** The key of a page's last row, for a row whose sort key values are too large for the cursor. */
+/** The key of a page's last row. A cursor contains it if the sort key values are too large. */
 export interface RowPosition {
   readonly kind: "row";
   readonly key: readonly SqlValue[];
-  /** The hash of the row's sort key values. If these values change, the hash differs. */
+  /** The hash of the row's sort key values, which shows if these values have changed. */
   readonly hash: string;
 }
 
@@ -42,14 +42,14 @@ export interface CursorScope {
 /** The maximum size of a position, in bytes. Most proxies reject URLs of more than 8 kB. */
 const maxPositionBytes = 3_000;
 
-/** The maximum size of a cursor, in bytes. A service without a proxy accepts URLs of this size. */
+/** The maximum size of a cursor, in bytes: without a proxy, URLs of this size are accepted. */
 const maxCursorBytes = 12_000;
 
 /**
- * Returns an encrypted cursor for the last row of a page. It contains the stored values of the
- * order's keys, or the row's primary key if these values are long. The cursor is valid only for
- * this resource and order. Throws a 422 for a row whose primary key is also too long, and a 400 if
- * the position is still that of the cursor `after`, so that every walk through a list ends.
+ * Returns an encrypted cursor for the last row of a page. The cursor contains the row's sort key
+ * values, or its primary key if these values are long. It is valid only for this resource and
+ * order. Throws a 422 if the primary key is too long, too. Throws a 400 if the position equals that
+ * of the cursor `after`, because a client would read the same page again without end.
  */
 export function sealCursor(
   position: readonly SqlValue[],
@@ -76,7 +76,7 @@ export function sealCursor(
   );
 }
 
-/** Returns a cursor for a position in an order in which several rows can have equal values. */
+/** Returns a cursor for an order in which several rows can have equal values. */
 export function sealOffsetCursor({ values, skip }: OffsetPosition, list: CursorScope): string {
   return sealText(JSON.stringify({ kind: "reached", values: values.map(toJson), skip }), list);
 }
@@ -93,11 +93,11 @@ function sealText(text: string, list: CursorScope): string {
   return list.sealer.seal(text, cursorContext(list));
 }
 
-/** Returns how many of a position's values, counted from the first, fit into a cursor. */
+/** Returns how many of a position's values fit into a cursor, beginning with the first value. */
 export function countFittingValues(values: readonly SqlValue[]): number {
   let bytes = 0;
   const tooMany = values.findIndex((value) => {
-    // A value that certainly exceeds the limit is not converted to JSON.
+    // A value that is certainly too long is not converted to JSON.
     const isLong = (typeof value === "string" || value instanceof Uint8Array) &&
       value.length > maxPositionBytes;
     bytes += isLong ? value.length : Buffer.byteLength(JSON.stringify(toJson(value))) + 1;
@@ -108,7 +108,7 @@ export function countFittingValues(values: readonly SqlValue[]): number {
 
 /**
  * Decrypts a cursor from a client and returns its position. Throws a 400 if the cursor is damaged,
- * outdated or from another list. Ignoring such a cursor would restart the list at its first page.
+ * outdated or from another list: otherwise the list would restart at its first page.
  */
 export function openCursor(cursor: string, list: CursorScope): CursorPosition {
   const text = list.sealer.open(cursor, cursorContext(list));
@@ -126,8 +126,8 @@ export function openCursor(cursor: string, list: CursorScope): CursorPosition {
 }
 
 /**
- * Returns the row's sort key values if they are the same as when the cursor was created. Throws a
- * 400 if they differ, or if they are undefined because the row no longer exists.
+ * Returns the row's sort key values. Throws a 400 if they have changed since the cursor was
+ * created, or if they are undefined because the row no longer exists.
  */
 export function requireUnchangedPosition(
   stored: readonly SqlValue[] | undefined,

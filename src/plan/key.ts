@@ -16,8 +16,8 @@ export type KeyColumns = Pick<TableInfo, "primaryKey">;
 
 /**
  * Parses an id in an undecoded path segment. Returns null if no row can have that key. The values
- * of a composite key are percent-encoded separately and joined by `,`. For a key of one column, a
- * leading `,` is ignored: see {@link formatKey}. Throws a 400 for a malformed percent sequence.
+ * of a composite key are percent-encoded separately and joined by `,`. A leading `,` of a key of
+ * one column is ignored: see {@link formatKey}. Throws a 400 for a malformed percent sequence.
  */
 export function parseKey(segment: string, table: TableInfo): Key | null {
   const columns = table.primaryKey;
@@ -42,7 +42,7 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
 /**
  * Returns a key as a path segment that {@link parseKey} can parse, and that differs from all routes
  * of the resource. With `columns`, a string key that looks like a number is quoted. A `,` precedes
- * the keys that no path can contain: the empty string, `.` and `..`, which clients resolve.
+ * a key that is "", `.` or `..`, because clients would resolve such a path.
  */
 export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string {
   const segment = key.map((value, index) => {
@@ -60,8 +60,8 @@ function keyText(value: unknown): string {
 }
 
 /**
- * Path segments with which routes of a resource begin, even those of disabled operations. In a
- * path, these segments never identify a row: the path of a row `count` contains `%63ount`.
+ * The first path segments of the routes of a resource, even of disabled operations. As a path
+ * segment, `count` never identifies a row: the path of the row `count` contains `%63ount`.
  */
 export const reservedPathSegments: ReadonlySet<string> = new Set([
   "aggregate",
@@ -74,7 +74,7 @@ export const reservedPathSegments: ReadonlySet<string> = new Set([
   "subscribe",
 ]);
 
-/** Returns the primary key of a row. The row must contain the key columns. */
+/** The row must contain the key columns. */
 export function keyOf(row: Row, table: KeyColumns): Key {
   return table.primaryKey.map((column) => row[column.name]);
 }
@@ -90,7 +90,7 @@ export function keysFilter(keys: readonly Key[], table: KeyColumns): Filter {
   const [column, another] = table.primaryKey;
   if (keys.length === 0 || column === undefined) return noRows;
   if (another === undefined) return comparison(inOperator, column, keys.map(([value]) => value));
-  // The terms are nested, because SQLite allows 1,000 levels: each OR of a flat list is a level.
+  // Nested terms: SQLite allows 1,000 levels, and each OR of a flat list would be a level.
   const groups = chunksOf(keys, keysOfGroup).map((some): Filter => ({
     kind: "or",
     terms: some.map((key) => keyFilter(key, table)),
@@ -100,7 +100,6 @@ export function keysFilter(keys: readonly Key[], table: KeyColumns): Filter {
 
 const keysOfGroup = 100;
 
-/** Splits a list into consecutive lists of at most `size` items. */
 export function chunksOf<T>(list: readonly T[], size: number): readonly (readonly T[])[] {
   if (list.length <= size) return list.length === 0 ? [] : [list];
   return Array.from(
@@ -110,8 +109,8 @@ export function chunksOf<T>(list: readonly T[], size: number): readonly (readonl
 }
 
 /**
- * Returns a string that identifies a key. Two keys have the same string if and only if they
- * identify the same row, even if the keys are stored in different forms.
+ * Returns a string that identifies a key. Two keys have an equal string if and only if they
+ * identify one row, even if the keys are stored in different forms.
  */
 export function keyId(key: Key, table: KeyColumns): string {
   return JSON.stringify(table.primaryKey.map((column, index) => identityText(key[index], column)));
@@ -127,7 +126,7 @@ function identityText(value: unknown, column: ColumnInfo): string {
   return column.databaseType?.ignoresCase === true ? text.toLowerCase() : text;
 }
 
-/** Compares two keys in memory. To avoid deadlocks, transactions lock rows in this order. */
+/** Compares two keys. Transactions lock rows in this order, to avoid deadlocks. */
 export function compareKeys(left: Key, right: Key, table: KeyColumns): number {
   for (const [index, column] of table.primaryKey.entries()) {
     const compare = kindOfColumn(column).compare ?? ((a, b) => compareText(String(a), String(b)));
@@ -137,7 +136,7 @@ export function compareKeys(left: Key, right: Key, table: KeyColumns): number {
   return 0;
 }
 
-/** Percent-decodes a path segment that is a key. Throws a 400 for a malformed sequence. */
+/** Percent-decodes a path segment with a key. Throws a 400 for a malformed sequence. */
 export function decodeKeySegment(segment: string): string {
   if (!segment.includes("%")) return segment;
   try {

@@ -23,8 +23,8 @@ export interface OrderFields {
 }
 
 /**
- * Parses `orderBy=rank:desc,-created,title`. Appends the primary key, so that no two rows are equal
- * in the order. Without a key, appends all readable columns. Without `orderBy`, the rows of a
+ * Parses `orderBy=rank:desc,-created,title`. Appends the primary key, or all readable columns if
+ * there is none, so that no two rows are equal in the order. Without `orderBy`, the rows of a
  * function keep their order. Unknown and unsortable columns fail with the same 400.
  */
 export function parseOrder(
@@ -40,7 +40,7 @@ export function parseOrder(
   return table.keepsOrder ? order.map((key) => ({ ...key, isNullable: true })) : order;
 }
 
-/** Parses the order of an aggregate's groups. The group keys, if any, are appended. */
+/** Parses the order of an aggregate's groups, and appends the group keys. */
 export function parseGroupOrder(
   text: string | null,
   table: TableInfo,
@@ -49,7 +49,7 @@ export function parseGroupOrder(
   return completeOrder(parseOrderKeys(text, table, fields), table);
 }
 
-/** Returns the canonical string of an order. A cursor is valid only for the same string. */
+/** Returns the canonical string of an order. A cursor is valid only for an equal string. */
 export function printOrder(order: readonly OrderKey[]): string {
   return order.map(({ column, descending }) =>
     `${quoteName(column.name)}:${descending ? "desc" : "asc"}`
@@ -57,7 +57,7 @@ export function printOrder(order: readonly OrderKey[]): string {
     .join(",");
 }
 
-/** Returns the position of a row in an order: the row's stored values of the order's keys. */
+/** Returns the position of a row in an order: its stored values of the sort keys. */
 export function keysetPosition(
   stored: readonly SqlValue[],
   columns: readonly ColumnInfo[],
@@ -105,7 +105,7 @@ function parseOrderKey(
   const added = column === undefined ? follow?.(path) ?? [] : [];
   if (added.length > 0) return added.map((column) => ({ column, descending }));
   if (column === undefined || !sortable.has(column) || !isSortable(column)) {
-    // Clients might write `name desc`, as in SQL. The message must not reveal if `name` exists.
+    // The client may mean `name desc` as in SQL. The message must not reveal if `name` exists.
     if (endsWithDirection(name)) throw orderProblem(item, directions);
     const known = readable.filter((column) => sortable.has(column));
     const source = known.find(({ name }) => name === splitPath(path)[0]);
@@ -149,14 +149,14 @@ export function endsWithDirection(name: string): boolean {
   return /[ .](?:asc|desc)$/i.test(name);
 }
 
-/** Returns the 400 for an item that cannot be a key of an order. */
+/** Returns the 400 for an item of `orderBy`. */
 export function orderProblem(item: string, reason: string): Problem {
   return invalidParameter(`Cannot order by "${item.slice(0, 20)}"${reason}`);
 }
 
 /**
- * Returns true if a position in this order must be a number of rows, because a column, such as an
- * expression of a view, can have other values in the next statement. Key columns never vary.
+ * Returns true if a position in this order must be a number of rows, because the values of a column
+ * (for instance an expression of a view) can differ between statements. Key columns never vary.
  */
 export function isCounted(order: readonly OrderKey[]): boolean {
   return order.some(({ column }) => column.varies && !column.primaryKey);

@@ -5,29 +5,28 @@ import { invalidParameter, type Problem } from "../problem/problem.ts";
 /** An option in the parentheses of an `include` item, other than a nested `include`. */
 export type IncludeOption = "select" | "filter" | "limit" | "orderBy" | MetricOption;
 
-/** An option that requests a metric of the related rows instead of the rows. */
 type MetricOption = "count" | "sum" | "avg" | "min" | "max";
 
-/** An item of a parsed `include`, with its names as written, which are looked up later. */
+/** An item of a parsed `include`. Its names are not yet looked up. */
 export interface IncludeSyntax {
   readonly name: string;
-  /** True if the item requests metrics of the related rows, and not the rows. */
+  /** True if the item requests metrics of the related rows instead of the rows. */
   readonly isAggregate?: true;
-  /** The options as written. Their meaning depends on the related table. */
+  /** The options as strings. Their meaning depends on the related table. */
   readonly options: ReadonlyMap<IncludeOption, string>;
   readonly include: readonly IncludeSyntax[];
 }
 
 export const includeLimits = {
-  /** The maximum length of the whole parameter, in UTF-16 units. */
+  /** The maximum length of the parameter `include`, in UTF-16 units. */
   length: 4096,
   depth: 3,
   relations: 16,
 } as const;
 
 /**
- * Parses `include` in one pass. Items are separated by `,`, and each is a name with optional
- * `(option;option…)`. `a.b` means `a(include:b)`. Items with the same name are merged. Only one of
+ * Parses `include`. Items are separated by `,`, and each is a name with optional
+ * `(option;option…)`. `a.b` means `a(include:b)`. Items with equal names are merged: only one of
  * them can have options, and one more can request metrics. Throws a 400.
  */
 export function parseInclude(text: string): readonly IncludeSyntax[] {
@@ -50,11 +49,11 @@ interface State {
 
 interface Item {
   readonly name: string;
-  /** The options, or null if no item with parentheses has had this name yet. */
+  /** The options of the item with parentheses, or null if there is none yet. */
   options: Map<OptionName, string> | null;
   /** The options of the item that requests metrics, or null if there is none yet. */
   metrics: Map<OptionName, string> | null;
-  /** True if an item without metrics has had this name. */
+  /** True if there is an item of this name that requests rows. */
   hasRows: boolean;
   readonly include: Items;
 }
@@ -66,7 +65,7 @@ function parseItems(state: State, into: Items, depth: number): void {
   do parseItem(state, into, depth); while (take(state, ","));
 }
 
-/** Parses one item. {@link includeLimits} limits the depth of the recursion. */
+/** {@link includeLimits} limits the depth of the recursion. */
 function parseItem(state: State, into: Items, depth: number): void {
   let item = findItem(state, into, depth);
   while (take(state, ".")) item = findItem(state, item.include, ++depth);
@@ -142,7 +141,7 @@ function parseOption(
   }
 }
 
-/** Reads the name of a relation, which can be quoted. White space in a name is a part of it. */
+/** Reads the name of a relation, which can be quoted. White space belongs to the name. */
 function scanName(state: State): string {
   const { text, at } = state;
   if (text.charAt(at) === '"') return scanQuotedName(state);
@@ -183,8 +182,8 @@ function scanPlain(state: State): string {
 }
 
 /**
- * Reads a filter with its quotes and parentheses. Outside of them, a `;` ends the filter only if
- * the name of an option follows. Otherwise the `;` is the filter's AND.
+ * Reads a filter. Outside of its quotes and parentheses, a `;` ends the filter only if the name of
+ * an option follows. Otherwise the `;` is the filter's AND.
  */
 function scanFilter(state: State): string {
   const { text, at: from } = state;
@@ -211,7 +210,7 @@ function optionAt(text: string, at: number): OptionName | null {
   return (optionStart.exec(text)?.[1] ?? null) as OptionName | null;
 }
 
-/** Skips `character` and white space around it. Returns false if another character is next. */
+/** Skips `character` and the white space around it. Returns false if another character is next. */
 function take(state: State, character: string): boolean {
   let at = state.at;
   while (isSpace(state.text, at)) at++;

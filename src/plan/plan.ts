@@ -8,25 +8,25 @@ import type { DocumentPath } from "../filter/document_path.ts";
 export interface OrderKey {
   readonly column: ColumnInfo;
   readonly descending: boolean;
-  /** True if the filter excludes rows with NULL, although the column allows NULL. */
+  /** True if a filter excludes NULL, although the column allows NULL. */
   readonly withoutNulls?: true;
-  /** True if the rows can have NULL although the column is NOT NULL, as rows of a function can. */
+  /** True if rows can have NULL although the column is NOT NULL: rows of a function can. */
   readonly isNullable?: true;
 }
 
 /**
  * A position in an order in which several rows can have equal values: sort key values, and the
- * number of rows to skip, counted from the first row that has these values.
+ * number of rows to skip, beginning with the first row that has these values.
  */
 export interface OffsetPosition {
-  /** The stored values of the order's first keys. Empty for a position counted from the start. */
+  /** The stored values of the first sort keys. Empty for a position counted from the first row. */
   readonly values: readonly SqlValue[];
   readonly skip: number;
 }
 
-/** A column that the read adds to each row, with the value of a column in a related row. */
+/** A column that the read adds to each row: the value of a column in a related row. */
 export interface RelatedColumn {
-  /** The added column, to which the plan's order refers. */
+  /** The added column. The plan's order contains it. */
   readonly column: ColumnInfo;
   readonly source: ColumnInfo;
   readonly relation: Relation;
@@ -41,8 +41,8 @@ export interface PathColumn extends DocumentPath {
 }
 
 /**
- * A plan that reads rows in an order. The order ends in the primary key. For a table without a key,
- * it ends in all columns that can be sorted.
+ * A plan that reads rows in an order. The order ends in the primary key, or in all columns that can
+ * be sorted if the table has no key.
  */
 export interface ReadPlan {
   readonly kind: "read";
@@ -50,50 +50,50 @@ export interface ReadPlan {
   readonly columns: readonly ColumnInfo[];
   readonly where: Filter;
   readonly order: readonly OrderKey[];
-  /** The stored sort key values of the row after which the page begins. Null for the first page. */
+  /** The stored sort key values of the row before the page. Null for the first page. */
   readonly after: readonly SqlValue[] | null;
   /** The position of the page if several rows can have equal values. Then `after` is null. */
   readonly from?: OffsetPosition;
-  /** The number of rows to skip. Absent if none are skipped, or if `from` contains the number. */
+  /** The number of rows to skip. Absent for 0, or if `from` contains the number. */
   readonly offset?: number;
   /** The maximum number of rows. Null if at most one row can match. */
   readonly limit: number | null;
-  /** True to lock the rows until the end of the transaction. */
+  /** True to lock the rows until the transaction ends. */
   readonly lock?: true;
-  /** The settings for truncating long values. Absent if whole values are read. */
+  /** Absent if whole values are read. */
   readonly preview?: PreviewSettings;
-  /** Columns of the order that are not columns of the table. Absent if there are none. */
+  /** Columns of the order that are not in the table. Absent if there are none. */
   readonly added?: readonly (RelatedColumn | PathColumn)[];
 }
 
-/** Settings for truncating long values in the SELECT, so that the database sends no long value. */
+/** Settings for truncating long values in the SELECT, so that the database does not send them. */
 export interface PreviewSettings {
   /** The maximum length of a value: characters of a string or document, or bytes of binary data. */
   readonly length: number;
-  /** The truncated columns: sort keys after the read, all others by the SELECT. */
+  /** The truncated columns. The SELECT truncates all except sort keys, the reader sort keys. */
   readonly cut: ReadonlySet<ColumnInfo>;
 }
 
-/** A row's values in the columns by which a relation finds related rows, in column order. */
+/** A row's values in the columns by which a relation finds its related rows, in column order. */
 export type RelatedKey = readonly unknown[];
 
 /** The keys whose related rows one statement reads. */
 export interface RelatedKeys {
   readonly relation: Relation;
-  /** The JavaScript values of the columns at which the relation starts. Never null. */
+  /** The JavaScript values of the columns at which the relation starts. No value is null. */
   readonly keys: readonly RelatedKey[];
   /** The filter for rows of the link table in a `manyToMany` relation. */
   readonly links: Filter;
-  /** True if the columns that the relation's first step looks up have no index. */
+  /** True if no index contains the columns by which the relation's first step finds rows. */
   readonly isUnindexed: boolean;
 }
 
-/** A plan that reads the rows related to given rows, in one statement for all of them. */
+/** A plan that reads the related rows of several rows in one statement. */
 export interface RelatedPlan extends RelatedKeys {
   readonly kind: "related";
   readonly columns: readonly ColumnInfo[];
   readonly where: Filter;
-  /** The order of the related rows. It ends in the primary key. */
+  /** The order of the related rows. The order ends in the primary key. */
   readonly order: readonly OrderKey[];
   readonly limit: number;
   /** The maximum number of related rows for all keys together. */
@@ -103,8 +103,8 @@ export interface RelatedPlan extends RelatedKeys {
 }
 
 /**
- * A plan that reads the rows that match a search, ordered by rank and then by key. Each result row
- * has the columns, then the total number of matches on all pages.
+ * A plan that reads the rows that match a search, in the order of rank and then key. Each result
+ * row has the columns, and then the number of matches on all pages.
  */
 export interface SearchPlan {
   readonly kind: "search";
@@ -123,29 +123,29 @@ export interface CountPlan {
   readonly where: Filter;
 }
 
-/** A plan that estimates the number of rows from the database's statistics. */
+/** A plan that estimates the number of rows by the database's statistics. */
 export interface EstimatePlan {
   readonly kind: "estimate";
   readonly table: TableInfo;
   readonly where: Filter;
 }
 
-/** A placeholder for a value in a write plan: the database sets the column's default. */
+/** As a value in a write plan: the database sets the column's default. */
 export const databaseDefault: unique symbol = Symbol("database default");
 
-/** A placeholder for an integer in an update plan: the database adds one to the stored value. */
+/** As a value in an update plan: the database adds one to the stored integer. */
 export const incrementedValue: unique symbol = Symbol("one more");
 
-/** A placeholder for a value in an update plan: the stored value stays. */
+/** As a value in an update plan: the stored value stays. */
 export const keepStoredValue: unique symbol = Symbol("stored value");
 
 /**
- * The values of a write plan, by column: JavaScript values, or {@link databaseDefault}, {@link
- * incrementedValue} and {@link keepStoredValue}. A column without a value stays unchanged.
+ * The values of a write plan, by column: JavaScript values or the placeholders above. A column
+ * without a value stays unchanged.
  */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
 
-/** The values of a new row, with the same placeholders as {@link Assignments}. */
+/** The values of a new row: JavaScript values or {@link databaseDefault}. */
 export type InsertValues = Pick<Assignments, "get" | "has">;
 
 export interface InsertPlan {
@@ -160,12 +160,12 @@ export interface InsertPlan {
 }
 
 /**
- * A filter that each written row must match. Otherwise the statement fails as `outside-scope`. It
- * is allowed only in a statement that returns columns, for a dialect with `requireRow`.
+ * A filter that each written row must match. Otherwise the statement fails as `outside-scope`. Only
+ * a statement that returns columns can have it, for a dialect with `requireRow`.
  */
 export type RequiredScope = Filter;
 
-/** A plan that updates rows. `set` is never empty. */
+/** `set` is never empty. */
 export interface UpdatePlan {
   readonly kind: "update";
   readonly table: TableInfo;
@@ -184,17 +184,15 @@ export interface DeletePlan {
 
 export interface GroupKey {
   readonly column: ColumnInfo;
-  /** The key as a result column, which `having` and the order can use. */
+  /** The result column of the key. `having` and the order can use this column. */
   readonly as: ColumnInfo;
 }
 
-/** A metric of an aggregate plan: a value computed from the rows of one group. */
 export type Metric = CountMetric | ColumnMetric;
 
-/** A metric that counts a group's rows, or its non-NULL values of a column. */
 export interface CountMetric {
   readonly name: "count";
-  /** The column whose values are counted, or null to count rows. */
+  /** The column whose non-NULL values are counted, or null to count rows. */
   readonly column: ColumnInfo | null;
   readonly as: ColumnInfo;
 }
@@ -204,7 +202,7 @@ export interface ColumnMetric {
   readonly name: "sum" | "avg" | "min" | "max";
   readonly column: ColumnInfo;
   readonly as: ColumnInfo;
-  /** True if the engine computes the metric exactly. The dialect then decodes the result. */
+  /** True if the engine computes the metric exactly. Then the dialect decodes the result. */
   readonly exact: boolean;
 }
 
@@ -212,20 +210,20 @@ export interface AggregatePlan {
   readonly kind: "aggregate";
   readonly table: TableInfo;
   readonly where: Filter;
-  /** The keys of the groups. Without keys, all rows are one group, even if there are no rows. */
+  /** The keys of the groups. Without keys, all rows are one group, even if there is no row. */
   readonly keys: readonly GroupKey[];
   readonly metrics: readonly Metric[];
-  /** A filter on the groups. Like the order, it uses the result columns of keys and metrics. */
+  /** A filter of the groups. It refers to the result columns of keys and metrics. */
   readonly having: Filter;
   readonly order: readonly OrderKey[];
   readonly limit: number;
   /** True to use the dialect's faster metrics, which can be inexact. */
   readonly isQuick?: true;
-  /** If present, a group is the rows related to one key. The only group key is that key's index. */
+  /** If present, each group contains the rows related to one key. The group key is its index. */
   readonly relatedTo?: RelatedKeys;
 }
 
-/** A statement on one table, as data that a compiler converts to SQL. */
+/** A statement on one table, as data. A compiler converts it to SQL. */
 export type Plan =
   | ReadPlan
   | RelatedPlan

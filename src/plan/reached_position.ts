@@ -5,15 +5,14 @@ import type { OffsetPosition, OrderKey } from "./plan.ts";
 import { Problem } from "../problem/problem.ts";
 import { type CountedPosition, positionHash, positionText } from "./cursor.ts";
 
-/** The position before the first row, valid in any order. */
 export const startPosition: OffsetPosition = { values: [], skip: 0 };
 
-/** A page of rows and its start. Some of the rows can be equal in the keys of the order. */
+/** A page of rows that can be equal in the sort keys. `from` is the start of the page. */
 export interface PageWithTies extends ReadRows {
   readonly from: OffsetPosition;
 }
 
-/** Rows that were read, as stored values in the order of `columns`, and the sort order. */
+/** Stored values in the order of `columns`, and the sort order of the rows. */
 interface ReadRows {
   readonly stored: readonly (readonly SqlValue[])[];
   readonly columns: readonly ColumnInfo[];
@@ -21,10 +20,10 @@ interface ReadRows {
 }
 
 /**
- * Returns the position after a page in which rows can be equal. It consists of the values of one of
- * the last rows, and the number of rows from that row to the end of the page. The chosen row
- * certainly differs from the row before it, in values that fit into a cursor. If there is no such
- * row, the page's own start is used, and more rows are skipped.
+ * Returns the position after a page in which rows can be equal: the values of one of the last rows,
+ * and the number of rows from that row to the end of the page. That row certainly differs from the
+ * row before it, in values that fit into a cursor. Without such a row, the position is the page's
+ * own start, with more rows to skip.
  */
 export function offsetPositionAfter(
   { stored, columns, order, from }: PageWithTies,
@@ -47,7 +46,7 @@ export function offsetPositionAfter(
 
 /**
  * Returns true if the database certainly treats two stored values as different. Returns false for
- * `a` and `A`, or `1.0` and `1.00`, which it could treat as equal.
+ * `a` and `A`, or `1.0` and `1.00`, because the database may treat them as equal.
  */
 function certainlyDiffer(left: SqlValue, right: SqlValue, column: ColumnInfo): boolean {
   if (left === null || right === null) return left !== right;
@@ -70,7 +69,7 @@ function differAsNumbers(left: number | bigint, right: number | bigint): boolean
   return left < right || left > right;
 }
 
-/** Returns true if the column ignores at most case and trailing spaces when it compares strings. */
+/** Returns true if string comparisons in the column ignore nothing but case and trailing spaces. */
 function hasPlainTexts({ kind, existingType, enumValues, looseCollation }: ColumnInfo): boolean {
   if (looseCollation) return false;
   return kind !== "text" || existingType === null || enumValues !== null ||
@@ -81,14 +80,14 @@ function plain(text: string): string {
   return text.toLowerCase().trimEnd();
 }
 
-/** Returns the position after the first `rows` rows of an order, without rows to compare. */
+/** Returns the position after the first `rows` rows, without rows to compare. */
 export function countedPositionAt(rows: number): CountedPosition {
   return { rows, compared: 0, hash: positionHash("") };
 }
 
 /**
- * Returns the position that is `given` rows after `from`. The read begins with the rows just before
- * `from`. Throws a 400 if these rows have changed since the position `from` was created.
+ * Returns the position that is `given` rows after `from`. `stored` begins with the rows just before
+ * `from`. Throws a 400 if these rows have changed since `from` was created.
  */
 export function countedPositionAfter(
   from: CountedPosition,
@@ -111,5 +110,5 @@ export function countedPositionAfter(
   return { rows: from.rows + given, compared: last.length, hash: positionHash(last.join("\n")) };
 }
 
-/** The maximum number of compared rows. If the order changes, 100 rows never match by chance. */
+/** The maximum number of compared rows. After a change, 100 rows do not match by chance. */
 const maxCompared = 100;

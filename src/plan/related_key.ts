@@ -1,7 +1,7 @@
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { RelatedKey } from "./plan.ts";
 
-/** Returns the values by which a relation finds a row's related rows, or null if one is NULL. */
+/** Returns the values by which a relation finds the related rows, or null if a value is NULL. */
 export function relatedKeyOf(row: Row, columns: readonly ColumnInfo[]): RelatedKey | null {
   const key: unknown[] = [];
   for (const { name } of columns) {
@@ -12,7 +12,7 @@ export function relatedKeyOf(row: Row, columns: readonly ColumnInfo[]): RelatedK
   return key;
 }
 
-/** Returns an id of a key. The database can still treat two keys with different ids as equal. */
+/** Returns an id of a key. The database may treat keys with different ids as equal. */
 export function relatedKeyId(key: RelatedKey): unknown {
   return key.length === 1 ? key[0] : JSON.stringify(key.map((value) => [typeof value, `${value}`]));
 }

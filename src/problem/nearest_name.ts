@@ -1,8 +1,7 @@
-/** Returns the known name that is most similar to a misspelt name, or null if none is similar. */
 export function nearestName(
   text: string,
   candidates: readonly string[],
-  // Fewer than half of the letters may differ: "create" resembles "read", but means something else.
+  // Fewer than half of the letters may differ: "create" resembles "read" without meaning it.
   maxDistance = Math.ceil(text.length / 2) - 1,
 ): string | null {
   let best: string | null = null;
@@ -21,11 +20,11 @@ export function nearestName(
 }
 
 /**
- * Returns the visible field that is nearest to a name from a client. It must be more similar than
- * an option name, because half of a field name often equals half of another field name.
+ * Returns the visible field that is nearest to a name from a client. Field names must be more
+ * similar than option names, because half of a field name often equals half of another.
  */
 export function nearestField(text: string, candidates: readonly string[]): string | null {
-  // The time grows with the square of the length, because each pair of characters is compared.
+  // The time grows with the square of the length.
   if (text.length > maxComparedLength) return null;
   const plain = normalFormOf(text);
   const plainNames = candidates.map(normalFormOf);
@@ -35,14 +34,14 @@ export function nearestField(text: string, candidates: readonly string[]): strin
 
 const maxComparedLength = 100;
 
-/** Returns the end of a message, `. Did you mean "name"?`, or "" if no name is similar. */
+/** Returns `. Did you mean "name"?`, or "" if no name is similar. */
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const near = nearestField(text, candidates);
   // The name is quoted as in a filter, because it can contain any characters.
   return near === null ? "" : `. Did you mean ${JSON.stringify(near)}?`;
 }
 
-/** Returns the number of characters to add, remove, change or swap to turn `from` into `to`. */
+/** Returns how many characters to add, remove, change or swap in order to turn `from` into `to`. */
 function editDistance(from: string, to: string): number {
   let above: readonly number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
@@ -60,10 +59,9 @@ function editDistance(from: string, to: string): number {
   return row[to.length] ?? 0;
 }
 
-/** Known names by their normalized form, to find the name that a client has misspelt. */
 type NamesByNormalForm = ReadonlyMap<string, string>;
 
-/** Returns the names by their normalized form. If names have an equal form, the first is used. */
+/** Returns names by their normalized form. Of names with an equal form, the first is used. */
 export function namesByNormalForm(names: Iterable<string>): NamesByNormalForm {
   const byPlain = new Map<string, string>();
   for (const name of names) {
@@ -79,9 +77,9 @@ export function normalFormOf(name: string): string {
 }
 
 /**
- * Returns the known name that is so similar to `name` that no other name can be meant. Use this
- * function if a caller accepts unknown names. If unknown names are errors, use
- * {@link nearestName}, which also returns less similar names.
+ * Returns the known name that is so similar to `name` that the caller can mean no other name. Use
+ * this function if unknown names are allowed. If unknown names are errors, use {@link nearestName},
+ * which also returns less similar names.
  */
 export function nearMissOf(name: string, names: NamesByNormalForm): string | undefined {
   const plain = normalFormOf(name);

@@ -9,13 +9,13 @@ import type { Reply } from "../protocol/reply.ts";
 
 /** The options of a problem in addition to its message. */
 export interface ProblemOptions {
-  /** Machine-readable `details` of the response, without hidden values and SQL. */
+  /** Machine-readable `details` of the response. They must contain no hidden values and no SQL. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
   /** The status of the response. Default: the status of the problem code. */
   readonly status?: number | undefined;
   /** The headers of the response, for example `allow` or `retry-after`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The cause of the problem, which is logged but never sent. */
+  /** The cause of the problem. The cause is logged, but never sent. */
   readonly cause?: unknown;
 }
 
@@ -71,7 +71,7 @@ export class Problem extends Error {
   }
 }
 
-/** Returns the problem of a parameter or a header that cannot be used. */
+/** Returns the problem of an invalid parameter or header. */
 export function invalidParameter(detail: string, options: ProblemOptions = {}): Problem {
   return new Problem("invalid-parameter", detail, options);
 }

@@ -1,6 +1,6 @@
 /**
- * The error of a response whose body failed after the headers were sent. The closed connection
- * shows the client that the response is incomplete. The service has reported the cause.
+ * The error of a response whose body fails after the headers were sent. The closed connection shows
+ * the client that the response is incomplete. The service has already reported the cause.
  */
 export class ResponseAborted extends Error {
   constructor(cause: unknown) {

@@ -1,4 +1,4 @@
-/** Describes a value for an error message. The content of an object is never shown. */
+/** The content of an object is never shown. */
 export function showValue(value: unknown): string {
   if (typeof value === "string") return "a text";
   if (typeof value === "function") return "a function";

@@ -5,12 +5,11 @@
 import { Buffer } from "node:buffer";
 import { timingSafeEqual } from "node:crypto";
 
-/** Encodes bytes as a hexadecimal string, in lower case. */
 export function bytesToHex(bytes: Uint8Array): string {
   return hasNative ? bytes.toHex() : view(bytes).toString("hex");
 }
 
-/** Decodes a hexadecimal string to bytes. Throws a SyntaxError for any other string. */
+/** Throws a SyntaxError for a string that is not hexadecimal. */
 export function hexToBytes(text: string): Uint8Array {
   if (hasNative) return Uint8Array.fromHex(text);
   if (!/^(?:[0-9a-f]{2})*$/i.test(text)) throw new SyntaxError("it is not hexadecimal");
@@ -30,8 +29,8 @@ export function encodeBase64url(bytes: Uint8Array): string {
 }
 
 /**
- * Decodes base64 to bytes. Throws a SyntaxError for a string without padding, with white space or
- * with bits after the last byte. Therefore each sequence of bytes has only one valid spelling.
+ * Throws a SyntaxError for a string without padding, with white space or with bits after the last
+ * byte, so that each sequence of bytes has only one valid spelling.
  */
 export function base64ToBytes(text: string): Uint8Array {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw new SyntaxError("it is not base64");
@@ -44,8 +43,8 @@ export function base64ToBytes(text: string): Uint8Array {
 /**
  * Decodes a part of a string as base64url without padding (RFC 4648, section 5) into `bytes`.
  * Returns true if the part is the canonical spelling of exactly `bytes.length` bytes. The
- * platform's decoders also accept white space, padding and up to four spellings of the same bytes.
- * With these decoders, a client could use a single-use token several times in different spellings.
+ * platform's decoders also accept other spellings, so a client could use a single-use token several
+ * times.
  */
 export function decodeBase64url(text: string, from: number, bytes: Uint8Array): boolean {
   const part = text.slice(from, from + base64urlLength(bytes.length));
@@ -55,7 +54,6 @@ export function decodeBase64url(text: string, from: number, bytes: Uint8Array): 
   return true;
 }
 
-/** Returns the number of base64url characters that encode this many bytes. */
 export function base64urlLength(bytes: number): number {
   return Math.ceil(bytes * 4 / 3);
 }

@@ -1,4 +1,4 @@
-/** The names of headers that describe the request itself instead of its caller. */
+/** The names of headers that describe the request, and not its caller. */
 const ownHeaders: ReadonlySet<string> = new Set([
   ...["accept", "accept-encoding", "connection", "content-encoding", "content-length"],
   ...["content-type", "idempotency-key", "if-match", "if-none-match", "last-event-id"],
@@ -7,7 +7,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
 
 /**
  * Returns the headers for an internal request on behalf of the caller of `request`: credentials,
- * origin, addresses, and all other headers except those that describe the request itself.
+ * origin, addresses and others, but not the headers that describe the request itself.
  */
 export function callerHeaders({ headers }: Request): Headers {
   return new Headers([...headers].filter(([name]) => !ownHeaders.has(name)));

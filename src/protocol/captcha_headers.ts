@@ -1,11 +1,11 @@
 import { powHeaders } from "./pow_protocol.ts";
 
-/** The header names of the CAPTCHA protocol, in lower case as in responses. */
+/** The header names of the CAPTCHA protocol, in lower case. */
 export const captchaHeaders = {
   challengeType: powHeaders.challengeType,
   provider: "service-captcha-provider",
   siteKey: "service-captcha-sitekey",
   action: "service-captcha-action",
-  /** The header in which clients send the token. The service can use another header instead. */
+  /** The default name of the header in which clients send the token. */
   token: "service-captcha-token",
 } as const;

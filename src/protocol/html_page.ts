@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { escapeHtml } from "./escape_html.ts";
 
-/** Returns an HTML page of the service. Strings in `content` and `head` must already be escaped. */
+/** Returns an HTML page. Strings in `content` and `head` must already be escaped. */
 export function htmlPage(title: string, content: string, head = ""): string {
   return `<!doctype html>
 <html lang="en">
@@ -44,7 +44,7 @@ th { color: var(--faint); font-weight: normal }
 
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-/** Returns a Content-Security-Policy. `styles` are sources of further style sheets. */
+/** Returns a Content-Security-Policy. `styles` are the sources of additional style sheets. */
 export function securityPolicyOf(styles: string, ...directives: readonly string[]): string {
   return [
     "default-src 'none'",
@@ -56,5 +56,5 @@ export function securityPolicyOf(styles: string, ...directives: readonly string[
   ].join("; ");
 }
 
-/** The Content-Security-Policy of pages with one style sheet, no scripts and no requests. */
+/** The Content-Security-Policy of pages with one style sheet, without scripts and requests. */
 export const pageSecurityPolicy: string = securityPolicyOf("");

@@ -1,7 +1,7 @@
 /**
- * Returns true if a page of this service's own origin, or of a trusted origin, has sent the
- * request. Returns null if the request has neither `Sec-Fetch-Site` nor `Origin`. Browsers add one
- * of these headers to every write (Fetch Metadata, and RFC 6454).
+ * Returns true if a page of the service's own origin or of a trusted origin has sent the request.
+ * Returns null without `Sec-Fetch-Site` and `Origin`: browsers add one of these headers to every
+ * write (Fetch Metadata, and RFC 6454).
  */
 export function isFromOwnPage(
   { headers, url }: Request,
@@ -13,7 +13,7 @@ export function isFromOwnPage(
   // `same-site` means another subdomain, perhaps of another owner. `none`: the user opened the URL.
   if (site !== null) return site === "same-origin" || site === "none";
   if (origin === null) return null;
-  // Only hosts are compared: a proxy can terminate TLS. A sandboxed page has the origin `null`.
+  // A proxy can terminate TLS, so only hosts are compared. A sandboxed page has the origin `null`.
   const { protocol, host } = URL.parse(origin) ?? { protocol: "", host: "" };
   return host !== "" && hostOf(protocol, headers.get("host")) === host ||
     host !== "" && headers.get("host") === null && URL.parse(url)?.host === host;

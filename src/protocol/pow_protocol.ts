@@ -1,4 +1,4 @@
-/** The header names of the proof-of-work protocol, in lower case as in responses. */
+/** The header names of the proof-of-work protocol, in lower case. */
 export const powHeaders = {
   challenge: "service-pow-challenge",
   difficulty: "service-pow-difficulty",
@@ -10,7 +10,7 @@ export const powHeaders = {
 /** The only algorithm that the proof-of-work protocol offers. */
 export const powAlgorithm = "sha256";
 
-/** The maximum length of a nonce in the proof-of-work protocol. */
+/** The maximum length of a nonce, in characters. */
 export const maxNonceLength = 64;
 
 /** Returns true if a digest begins with at least `bits` zero bits. */
@@ -23,5 +23,5 @@ export function hasLeadingZeroBits(digest: Uint8Array, bits: number): boolean {
   return zeros >= bits;
 }
 
-/** The characters of base64url, in the order of their values. Nonces consist of them. */
+/** The characters of base64url in the order of their values. Nonces consist of these characters. */
 export const base64urlLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

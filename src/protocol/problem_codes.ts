@@ -46,7 +46,7 @@ export const problemCodes = {
 /** The slug of a problem code: the last segment of the problem's `type`, such as `not-found`. */
 export type ProblemSlug = keyof typeof problemCodes;
 
-/** The base path of the pages that explain problems. A problem's `type` is the path of its page. */
+/** The base path of the pages that explain problems. */
 export const problemTypeBase = "/__service/problems/";
 
 /** The body of an `application/problem+json` response (RFC 9457, formerly RFC 7807). */
@@ -61,11 +61,11 @@ export interface ProblemBody {
   readonly detail: string;
   /** The problem code in capitals, for programs: `NOT_FOUND`. */
   readonly code: string;
-  /** Machine-readable details. Their names depend on the type of the problem. */
+  /** Machine-readable details. Their names depend on the problem code. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the code of a problem by its slug: `not-found` → `NOT_FOUND`. */
+/** `not-found` → `NOT_FOUND`. */
 export function problemCode(slug: ProblemSlug): string {
   return slug.replaceAll("-", "_").toUpperCase();
 }

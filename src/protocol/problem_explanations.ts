@@ -1,8 +1,8 @@
 import type { ProblemSlug } from "./problem_codes.ts";
 
 /**
- * The explanations of problems, as plain text. An explanation describes when a problem happens and
- * what the client can do. The page of the problem and `docs/errors.md` contain the explanation.
+ * The explanations of problems, as plain text: when a problem happens and what the client can do.
+ * The page of the problem and `docs/errors.md` contain them.
  */
 export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "not-found":
@@ -147,5 +147,5 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "request. You can send the same token, which may still be valid.",
 };
 
-/** Problem codes that are documented now but used only by a future version. */
+/** Documented problem codes that the service does not return yet. */
 export const futureProblems: ReadonlySet<ProblemSlug> = new Set();

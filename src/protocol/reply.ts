@@ -3,7 +3,7 @@ export interface Reply {
   readonly status: number;
   /** The headers, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body of the response. It is a stream if the body is too large to be held in memory. */
+  /** The body of the response: a stream if the body is too large for the memory. */
   readonly body: string | ReadableStream<Uint8Array> | null;
 }
 

@@ -11,7 +11,7 @@ export interface RouteDescription {
   readonly body?: JsonSchema;
   /** The content type of a body that is not JSON. */
   readonly bodyType?: string;
-  /** The descriptions of successful responses, by status. Null for a response without a body. */
+  /** The descriptions of successful responses, by status; null for a response without a body. */
   readonly answers: Readonly<Record<number, ResponseDescription | null>>;
   readonly problems: readonly ProblemSlug[];
   readonly needsUser: boolean;
@@ -34,7 +34,7 @@ export function withRouteDescription<Handler extends object>(
 }
 
 export function routeDescriptionOf(handler: object): RouteDescription | undefined {
-  // The cast is safe: only `withRouteDescription` sets this key, which is not exported.
+  // The cast is safe: only `withRouteDescription` knows this key.
   return Reflect.get(handler, descriptionKey) as RouteDescription | undefined;
 }
 

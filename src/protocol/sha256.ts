@@ -34,8 +34,7 @@ export const scheduleWords = 64;
 
 /**
  * Compresses one block into the state of a SHA-256 hash. The first 16 words of `schedule` must be
- * the block, big-endian. The other 48 are overwritten. The sigma functions are inlined, because
- * calls would cost a sixth of the speed.
+ * the block, big-endian. The sigma functions are inlined: calls would cost a sixth of the speed.
  */
 export function compress(state: Int32Array, schedule: Int32Array): void {
   for (let i = 16; i < 64; i++) {
@@ -86,7 +85,7 @@ function firstPrimes(count: number): number[] {
   return found;
 }
 
-/** Returns the first 32 bits of a root's fractional part. Doubles would not be precise enough. */
+/** Returns the first 32 bits of a root's fraction, by integers: doubles are not precise enough. */
 function fraction(prime: number, degree: number): number {
   const scaled = BigInt(prime) << BigInt(32 * degree);
   let low = 0n;

@@ -5,9 +5,9 @@ const charactersOfPart = 64 * 1024;
 const encoder = new TextEncoder();
 
 /**
- * Returns a string as a response body, whose parts are encoded only as fast as the client receives
- * them. The HTTP server would accept a whole string immediately, and a response that its client
- * never reads would count as delivered.
+ * Returns a string as a response body that is encoded only as fast as the client receives it. The
+ * HTTP server would accept a whole string immediately, and a response that its client never reads
+ * would count as delivered.
  */
 export function textStream(text: string): ReadableStream<Uint8Array> {
   let at = 0;
@@ -21,7 +21,7 @@ export function textStream(text: string): ReadableStream<Uint8Array> {
   }, { highWaterMark: 0 });
 }
 
-/** Returns the end of a string's next part. No part ends within a surrogate pair. */
+/** Returns the end of the string's next part, which never splits a surrogate pair. */
 function endOfPart(text: string, end: number): number {
   const last = text.charCodeAt(end - 1);
   return last >= 0xd800 && last <= 0xdbff ? end + 1 : end;

@@ -11,7 +11,7 @@ import type { Resource } from "./model/resource.ts";
 import { narrowForCaller } from "./rights/caller_view.ts";
 import { noRelatedWrites, noResources } from "./rights/related_grants.ts";
 
-/** Rights that an operation needs in addition to its main access, also on related resources. */
+/** The rights that an operation needs in addition to its main access. */
 export interface AdditionalAccess {
   readonly alsoAccess: Access | undefined;
   readonly reached: ReadonlySet<Resource>;
@@ -20,8 +20,7 @@ export interface AdditionalAccess {
 
 /**
  * Checks the rights that an operation needs in addition to its main access, before any hook or
- * write. Throws a 401 or 403 if the user lacks one of these rights. A related resource that the
- * user is not allowed to read is treated as empty.
+ * write. Throws a 401 or 403. A related resource that the user may not read is treated as empty.
  */
 export async function authorizeAdditional(
   { alsoAccess, reached, writes }: AdditionalAccess,
@@ -44,7 +43,6 @@ export async function authorizeAdditional(
   return { also, related, written };
 }
 
-/** Returns the grant of a user, or null if the user has no access. */
 export async function grantIfAllowed(
   access: Access,
   user: User | null,
@@ -60,8 +58,8 @@ export async function grantIfAllowed(
 }
 
 /**
- * Checks the rights of a request that repeats an earlier request with the same idempotency key,
- * before the service sends the stored reply. Throws a 401 or 403, or the error of a scope function.
+ * Checks the rights of a request that repeats an idempotency key, before the service sends the
+ * stored reply. Throws a 401 or 403, or the error of a scope function.
  */
 export async function authorizeAgain<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,

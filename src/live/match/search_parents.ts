@@ -152,9 +152,9 @@ export interface IncludePath {
   /** The name of the path. Equal names in one resource mean the same relations and filters. */
   readonly name: string;
   readonly table: TableInfo;
-  /** Returns true if a row of the table can be included; null if only the database can decide. */
+  /** True if a row of the table can be included; null if only the database can decide. */
   readonly decide: InMemoryMatcher;
-  /** Returns true if a change of a row of `table` can affect parents; null if every change can. */
+  /** True if a change of a row of `table` can affect the shown rows; null if every change can. */
   readonly mayMatter: ((change: Change) => boolean) | null;
   /** The relations to follow from the table to the shown rows, in order. Never empty. */
   readonly parentSteps: readonly ParentStep[];
@@ -163,9 +163,8 @@ export interface IncludePath {
 export interface ParentStep {
   /** The relation, reversed so that it leads to the parents. */
   readonly relation: Relation;
-  /** The filter of the parents. Related rows below an excluded parent are excluded, too. */
+  /** The filter of the parents. An excluded parent hides all related rows below it. */
   readonly where: Filter;
-  /** The filter of the join table of a `manyToMany` relation. */
   readonly links: Filter;
   readonly isIndexed: boolean;
 }

@@ -4,7 +4,7 @@ import { LiveStream } from "../stream/live_stream.ts";
 import type { StreamContext } from "../stream_context.ts";
 import type { ResultListener, SharedResult, SharedResultOptions } from "./shared_result.ts";
 
-/** The parts of a query that {@link LiveQuery} does not contain, and its result. */
+/** How to create the shared result of a query, in addition to its {@link LiveQuery}. */
 export interface ResultQuery {
   readonly key: string;
   readonly sent: unknown;
@@ -12,7 +12,7 @@ export interface ResultQuery {
 }
 
 interface ResultStreamOptions {
-  /** The results that other streams show, by their queries. */
+  /** The shared results of all streams, by the key of their query. */
   readonly results: Map<string, SharedResult>;
   readonly query: LiveQuery;
   readonly identity: string;

@@ -16,7 +16,7 @@ export interface ResultListener {
   fail(error: unknown): void;
 }
 
-/** The next bytes for a stream, and the state of a client that has received the bytes. */
+/** The next bytes for a stream, and the value to pass as `sent` for the frame after them. */
 export type ResultFrame = readonly [bytes: Uint8Array, sent: unknown];
 
 export interface SharedResultOptions {
@@ -24,7 +24,7 @@ export interface SharedResultOptions {
   readonly listener: ResultListener;
 }
 
-/** The result of one query, kept current for all streams that show it by reads of the database. */
+/** The result of one query. Reads of the database keep it current for all streams that show it. */
 export abstract class SharedResult<
   Reading extends { readonly position: Position } = { readonly position: Position },
 > implements TransitionListener {
@@ -42,7 +42,7 @@ export abstract class SharedResult<
   protected isReading = false;
   readonly #rules: { readonly semaphore: Semaphore; readonly coalesceMs: number };
   readonly #listeners: Set<ResultListener>;
-  /** The user or IP address whose limits apply: the oldest listener's. */
+  /** The user or IP address of the oldest listener. The limits of this user or address apply. */
   #identity: string;
   #restsUntil = 0;
   /** Monotonic time of the next planned read; `Infinity` if no read is planned. */
@@ -63,11 +63,10 @@ export abstract class SharedResult<
     this.group.transitionListeners.add(this);
   }
 
-  /** Returns the next bytes of a stream; null if there are none. `sent` is of the last frame. */
+  /** Returns the next frame of a stream, or null if there is none. `sent` is of its last frame. */
   abstract frameAfter(sent: unknown): ResultFrame | null;
   abstract receive(transitions: readonly Transition[], to: Position | null): void;
   protected abstract fetch(): Promise<Reading>;
-  /** Adopts the result of a read. The feed is paused. */
   protected abstract adopt(reading: Reading): MaybePromise<void>;
 
   get identity(): string {
@@ -82,7 +81,7 @@ export abstract class SharedResult<
     this.#listeners.add(listener);
   }
 
-  /** Removes a listener. Returns false and closes the result if none remains. */
+  /** Removes a listener. Returns false and closes the result if no listener remains. */
   remove(listener: ResultListener): boolean {
     this.#listeners.delete(listener);
     const [eldest] = this.#listeners;
@@ -121,7 +120,7 @@ export abstract class SharedResult<
     this.readIn(this.#rules.coalesceMs);
   }
 
-  /** Makes all streams show the result: many streams in slices, so that other work can run. */
+  /** Shows the result in all streams, in slices: between slices, other work can run. */
   protected async showAll(): Promise<void> {
     let count = 0;
     for (const listener of [...this.#listeners]) {
@@ -171,7 +170,7 @@ export abstract class SharedResult<
   }
 }
 
-/** Milliseconds from the first change to the check of the result in memory against the database. */
+/** Milliseconds from the first change until a read checks the result in memory. */
 export const checkMs = 60_000;
 
 /** After a read, the next read waits for the duration of the read times this factor. */
@@ -180,5 +179,5 @@ const restFactor = 4;
 /** Delay before the next try if the queue for reads was full, in milliseconds. */
 const overloadMs = 1_000;
 
-/** The number of streams to which the service sends a result without a pause. */
+/** The number of streams to which the service sends a result before it pauses for other work. */
 const sliceSize = 100;

@@ -21,9 +21,8 @@ export interface StreamSink
 }
 
 /**
- * The base class of live streams: one stream of events to a client, from its first byte to its
- * last. The object is itself the underlying source of its `ReadableStream`. It creates no closures
- * and no timers, which saves memory, because there can be many streams.
+ * The base class of live streams. The object is the underlying source of its `ReadableStream`. It
+ * creates no closures and no timers, which saves memory, because there can be many streams.
  */
 export abstract class LiveStream {
   protected readonly context: StreamContext;
@@ -32,7 +31,6 @@ export abstract class LiveStream {
   #isClosed = false;
   /** Monotonic time at which the credential of the request expires. */
   #expiresAt = Infinity;
-  /** The first text, sent when the client starts to read. */
   #opening: string;
 
   /** `ended` is called once, however the stream ends. */
@@ -52,10 +50,10 @@ export abstract class LiveStream {
 
   abstract switchQuery(query: LiveQuery, reason: InvalidationReason): void;
 
-  /** Makes the client discard its rows, and sends them again. */
+  /** Makes the client discard its rows, and sends all rows again. */
   abstract invalidate(reason: InvalidationReason): void;
 
-  /** Like {@link invalidate}, but without pages of rows that were read for other streams. */
+  /** Does what {@link invalidate} does, but never sends pages that were read for other streams. */
   restart(reason: InvalidationReason): void {
     this.context.snapshots.forgetPages();
     this.invalidate(reason);
@@ -71,16 +69,15 @@ export abstract class LiveStream {
     return "";
   }
 
-  /** Leaves the stream's subscriber group or shared aggregate. Called once, as the stream ends. */
+  /** Leaves the subscriber group or shared aggregate. Called once, when the stream ends. */
   protected abstract release(): void;
 
   expireAt(at: number): void {
     this.#expiresAt = at;
   }
 
-  /** Ends the stream because the caller's credential or rights have ended. */
   expire(): void {
-    // Without this, `send` would refuse the last event because of the expiry.
+    // Otherwise `send` would refuse the last event, because the credential has expired.
     this.#expiresAt = Infinity;
     this.end(invalidateText("auth_expired"));
   }
@@ -138,7 +135,7 @@ export abstract class LiveStream {
   protected enqueue(bytes: Uint8Array): void {
     if (this.#isClosed) return;
     const at = this.#expiresAt;
-    // The expiry timer can be late. The clock is not read for streams that never expire.
+    // The expiry timer can be late, so the time is checked here, too, if the stream can expire.
     if (at !== Infinity && at <= this.context.runtime.clock.elapsedMs()) return this.expire();
     this.#controller?.enqueue(bytes);
   }
@@ -165,7 +162,7 @@ const overloadRetryMs = 5_000;
 
 /** The part of a multiplexed stream (one response for several streams) that carries one stream. */
 export interface StreamPart {
-  /** Returns the monotonic time at which the whole stream ends. The first call determines it. */
+  /** Returns the monotonic end of the multiplexed stream: `proposed` of the first call. */
   endsAt(proposed: number): number;
   attach(stream: LiveStream, end: (delayMs: number) => void): void;
   endWhole(delayMs: number): void;

@@ -3,7 +3,7 @@ import type { ProblemBody } from "../../protocol/problem_codes.ts";
 import { commentText, eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { LiveStream, StreamPart, StreamSink } from "./live_stream.ts";
 
-/** A description of a subscription's rows; null for aggregates. */
+/** The description of a subscription's rows that the client receives; null for aggregates. */
 export interface SubscriptionRowDescription {
   readonly primaryKey: readonly string[] | null;
   readonly types: Readonly<Record<string, string | readonly string[]>> | null;
@@ -14,20 +14,18 @@ export interface SubscriptionRowDescription {
 export interface SubscriptionRefusal {
   readonly status: number;
   readonly problem: ProblemBody;
-  /** The client's delay before it tries again, in seconds; null if there is none. */
+  /** Seconds for which the client must wait, or null if the service requests no delay. */
   readonly retryAfter: number | null;
   /** The headers of a challenge (proof of work or CAPTCHA) that the client must solve. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
- * A multiplexed stream: the live streams of several subscriptions in one response, for one client.
- * It is the underlying source of its `ReadableStream`, and sends the bytes of the live streams
- * unchanged. Before events of another subscription, it sends an event with that subscription's key.
- * While the client does not read, each subscription keeps only a position and at most one chunk.
+ * A multiplexed stream: the live streams of several subscriptions in one response to one client.
+ * Before events of another subscription, it sends an event with that subscription's key. While the
+ * client does not read, each subscription keeps only a position and at most one chunk.
  */
 export class MultiplexedStream {
-  /** The parts that are open: neither refused nor ended. */
   readonly #parts = new Map<string, MultiplexedPart>();
   readonly #whenClosed: () => void;
   readonly #refusalOf: (problem: Problem) => SubscriptionRefusal;
@@ -51,12 +49,10 @@ export class MultiplexedStream {
     return this.#isClosed;
   }
 
-  /** Number of bytes that can be sent before the client has to read. */
   get room(): number {
     return this.#isClosed ? 0 : this.#controller?.desiredSize ?? 0;
   }
 
-  /** Adds a subscription whose request is still being processed. */
   add(key: string, facts: SubscriptionRowDescription): MultiplexedPart {
     const part = new MultiplexedPart(this, key, facts);
     this.#parts.set(key, part);
@@ -65,12 +61,12 @@ export class MultiplexedStream {
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller;
-    // Some proxies and clients wait for the first bytes, so a comment is sent immediately.
+    // Some proxies and clients wait for the first bytes.
     controller.enqueue(toBytes(commentText));
   }
 
   pull(): void {
-    // While one part sends, a pull of another part would mix their events.
+    // While one part sends, pulling another part would mix their events.
     if (this.#isSending || this.#isEnding) return;
     const parts = [...this.#parts.values()];
     const first = this.#turn++ % Math.max(1, parts.length);
@@ -81,7 +77,6 @@ export class MultiplexedStream {
     this.#close();
   }
 
-  /** Returns the monotonic time at which the stream ends. The first call determines it. */
   endsAt(proposed: number): number {
     return this.#endsAt ??= proposed;
   }
@@ -142,9 +137,8 @@ export class MultiplexedStream {
 }
 
 /**
- * One of the subscriptions in a multiplexed stream. A part has the methods of a `ReadableStream`
- * controller, for its live stream. The part reports the room of the whole multiplexed stream, so
- * the live stream waits as usual while the client does not read.
+ * One of the subscriptions in a multiplexed stream. For its live stream, the part is a
+ * `ReadableStream` controller that reports the room of the whole multiplexed stream.
  */
 export class MultiplexedPart implements StreamPart, StreamSink {
   readonly key: string;
@@ -153,14 +147,13 @@ export class MultiplexedPart implements StreamPart, StreamSink {
   #facts: SubscriptionRowDescription | null;
   #stream: LiveStream | null = null;
   #end: ((delayMs: number) => void) | null = null;
-  /** Bytes kept until the response starts, since the part may be refused. Null after the start. */
+  /** Bytes kept until the response starts, in case the part is refused. Null after the start. */
   #early: Uint8Array[] | null = [];
   #isEnded = false;
   #problem: Problem | undefined = undefined;
   #isPulling = false;
   #pullAgain = false;
 
-  /** Creates a part of `whole` for a subscription. Its live stream is attached later. */
   constructor(whole: MultiplexedStream, key: string, facts: SubscriptionRowDescription) {
     this.#whole = whole;
     this.key = key;
@@ -201,7 +194,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     if (this.#early === null) this.#whole.ended(this, problem);
   }
 
-  /** Sends the kept bytes, because the response has started. Later bytes are sent immediately. */
+  /** Sends the kept bytes when the response starts. Later bytes are sent immediately. */
   begin(): void {
     const early = this.#early ?? [];
     this.#early = null;
@@ -210,18 +203,16 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     else this.pull();
   }
 
-  /** Cancels the live stream of the part, which then sends nothing more. */
   cancel(): void {
     this.#stream?.cancel();
   }
 
-  /** Ends the live stream with a resume token and the client's delay before it reconnects. */
+  /** Ends the live stream: its client gets a resume token, and reconnects after `delayMs`. */
   end(delayMs: number): void {
     if (this.#early === null) this.#end?.(delayMs);
     else this.cancel();
   }
 
-  /** Makes the live stream send its next bytes, as a `ReadableStream` does when it has room. */
   pull(): void {
     if (this.#stream === null || this.desiredSize <= 0) return;
     if (this.#isPulling) {
@@ -240,7 +231,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     });
   }
 
-  /** Returns the event that says to which subscription the following events belong. */
+  /** Returns the event with the key of the subscription to which the following events belong. */
   switchBytes(): Uint8Array {
     const text = eventText("subscription", { key: this.key, ...this.#facts });
     this.#facts = null;

@@ -52,7 +52,7 @@ export function rowChangesFor(
   for (const change of changes) {
     const { kind } = change;
     const isUnnamed = kind === "truncate" || kind === "touch";
-    // `changesByFilter` finds no affected rows if it is unknown which rows the client holds.
+    // While it is unknown which rows the client holds, `changesByFilter` finds no affected rows.
     const isUnevaluated = isUnnamed || held?.isComplete !== true;
     if (
       (isUnevaluated && related.has(change.table) && mayAffectFilter(change, filter, matcher)) ||
@@ -67,7 +67,7 @@ export function rowChangesFor(
   return { list };
 }
 
-/** Evaluates a filter that reads no related rows, for row changes: in memory or by a statement. */
+/** Evaluates a filter without relations for row changes, in memory or by a statement. */
 export async function evaluateRowChanges(
   rowChanges: readonly RowChange[],
   { isRepeat, ...evaluation }: GroupEvaluation & { readonly isRepeat: boolean },
@@ -112,18 +112,15 @@ async function evaluateImages(
 /** Options for rendering the changes that a client has missed. */
 export interface RenderOptions extends GroupEvaluation {
   readonly log: ChangeLog;
-  /** The rows that the client holds; null if they are not tracked. */
   readonly held: HeldRows | null;
   readonly to: Position;
-  /** True to send one event for each row, which combines the row's changes. */
+  /** True to combine the changes of each row into one event. */
   readonly isNet: boolean;
-  /** True if the client may already have received some of these changes. */
   readonly isRepeat: boolean;
-  /** The last key that pages have sent. Changes of later rows are not sent. Null to send all. */
+  /** The last key in the pages sent so far. Changes of later rows are not sent. Null sends all. */
   readonly upTo: Key | null;
 }
 
-/** The events as text, or the reason why the client must start over. */
 export type RenderedChanges = { readonly text: string } | { readonly reason: InvalidationReason };
 
 /** Renders missed changes as events, or returns the reason why the client must start over. */
@@ -141,7 +138,7 @@ export async function renderChanges(
   const related = await changesByFilter(changes, options);
   if (included === null || related === null) return { reason: "relation_overflow" };
   const all = [...own.list, ...included, ...related];
-  // Events with related rows show the current state, so each row needs one event: the last change.
+  // Events with related rows show only the current state, so one event for each row is enough.
   const net = isNet || group.isSentByStep ? netRowChanges(all, table) : all;
   const due = upTo === null
     ? net

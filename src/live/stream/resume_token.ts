@@ -4,9 +4,8 @@ import { type LiveQuery, liveQueryKey } from "../live_view.ts";
 
 /**
  * Creates and verifies the resume tokens of streams. A token contains a log position and a seal (a
- * keyed hash) that binds it to the live query. A client that resumes with another query or view
- * must start over. So must a client whose position the service did not issue for this query: the
- * client could choose an early position, to see rows that were deleted before it first connected.
+ * keyed hash) that binds the position to the live query. Without the seal, a client could choose an
+ * early position, to see rows that were deleted before it first connected.
  */
 export class ResumeTokens {
   readonly #key: KeyObject;
@@ -16,7 +15,7 @@ export class ResumeTokens {
     this.#key = createSecretKey(key, "utf8");
   }
 
-  /** Returns the digests of a live query: of its view, and then of the complete query. */
+  /** Returns the digest of a live query's view, followed by the digest of the complete query. */
   digestOf(query: LiveQuery): string {
     const { resource, view } = query;
     return this.#digest(`${resource} ${view.shape}`) + this.#digest(liveQueryKey(query));

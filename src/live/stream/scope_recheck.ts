@@ -4,15 +4,14 @@ import { type Filter, noRows } from "../../filter/filter.ts";
 import { Problem } from "../../problem/problem.ts";
 import { deadline, type Runtime } from "../../runtime/runtime.ts";
 
-/** A request whose scope can be checked again: its user and the policy that granted its rows. */
 export interface ScopedRequest {
   readonly resource: string;
   readonly access: "subscribe" | "read";
   readonly policy: AccessPolicy;
   readonly user: User | null;
   /**
-   * Returns true if this user may read the same fields as the user that opened the stream. Null if
-   * the fields cannot change. The function can throw.
+   * Returns true if this user may read the fields that the user who opened the stream may read.
+   * Null if the fields cannot change. Can throw.
    */
   readonly sameFieldsAs: ((user: User | null) => boolean) | null;
 }
@@ -21,7 +20,7 @@ export interface ScopedRequest {
 export interface ScopeHolder {
   /** Sets the current grant, which may be the same as before; null if access is now denied. */
   regrant(grant: Grant | null): void;
-  /** Ends the stream, because its scope threw an error or the user may read other fields now. */
+  /** Ends the stream, because its scope threw an error or its user may now read other fields. */
   revoke(): void;
   sameFieldsAs(user: User | null): boolean;
 }
@@ -29,23 +28,19 @@ export interface ScopeHolder {
 interface Entry {
   readonly request: ScopedRequest;
   readonly holders: Set<ScopeHolder>;
-  /** The scope's filter as canonical text; an empty string if the streams have different scopes. */
+  /** The scope's filter as canonical text, or {@link mixed}. */
   scope: string;
 }
 
 /**
  * Checks regularly, while streams are open, which rows their users may access (their scopes). Each
- * scope is evaluated once for each credential and resource, however many streams use it. A user can
- * have several credentials with different roles and claims, and no stream may continue with the
- * rights of another credential. If a scope throws a Problem, access is denied, as for a request.
+ * scope is evaluated once for each credential and resource. Two credentials of a user can have
+ * different roles and claims, and no stream may continue with the rights of another credential.
  */
 export class ScopeRecheck {
   readonly #runtime: Pick<Runtime, "observe" | "clock">;
   readonly #currentUser: (user: User | null) => User | null;
-  /**
-   * The entries by the user object from the middleware. Two objects with the same user id can have
-   * different rights. All callers without a user have the same rights.
-   */
+  /** The entries by user object. Two objects with the same user id can have different rights. */
   readonly #entries = new Map<User | null, Map<string, Entry>>();
 
   /** `currentUser` returns the latest user object of a credential. */
@@ -57,7 +52,6 @@ export class ScopeRecheck {
     this.#currentUser = currentUser;
   }
 
-  /** Adds a stream. `rows` is the filter of the rows that the stream may send. */
   add(request: ScopedRequest, rows: Filter, holder: ScopeHolder): void {
     if (hasFixedScope(request)) return;
     const { user } = request;
@@ -66,7 +60,7 @@ export class ScopeRecheck {
     const key = keyOf(request);
     const scope = canonicalFilterText(rows);
     const entry = entries.get(key) ?? { request, holders: new Set<ScopeHolder>(), scope };
-    // If the scope has changed since the last check, the next check updates all these streams.
+    // If the scopes of the entry's streams differ, the next check updates all these streams.
     if (entry.scope !== scope) entry.scope = mixed;
     entry.holders.add(holder);
     entries.set(key, entry);
@@ -83,12 +77,10 @@ export class ScopeRecheck {
     if (entries.size === 0) this.#entries.delete(user);
   }
 
-  /** Checks the grants of all streams, a few at the same time. */
   async recheck(): Promise<void> {
     await this.#checkAll([...this.#entries.values()].flatMap((own) => [...own.values()]));
   }
 
-  /** Checks the grants of one credential, because its user has changed. */
   async recheckUser(user: User): Promise<void> {
     await this.#checkAll([...this.#entries.get(user)?.values() ?? []]);
   }
@@ -123,7 +115,7 @@ export class ScopeRecheck {
 
 /**
  * Returns true if the grant cannot change: every caller may access all rows, or the caller has no
- * user and there is no scope for all callers. Returns false if the fields depend on the user.
+ * user and there is no scope for callers without a user.
  */
 export function hasFixedScope({ access, policy, user, sameFieldsAs }: ScopedRequest): boolean {
   if (sameFieldsAs !== null) return false;

@@ -17,7 +17,6 @@ export interface SnapshotPage {
   /** The bytes of an `existing` event, which all streams that request the page share. */
   readonly bytes: Uint8Array;
   readonly position: Position;
-  /** Where the next page starts; null after the last page. */
   readonly next: SnapshotStart | null;
   /** The row ids; empty if the group does not track which rows its clients hold. */
   readonly keyIds: readonly string[];
@@ -27,14 +26,13 @@ export interface SnapshotPage {
 export interface SnapshotStart {
   readonly key: Key;
   readonly stored: readonly SqlValue[];
-  /** The maximum number of rows in the next page. The number is smaller if rows are large. */
+  /** The maximum number of rows in the next page. After large rows, the number is smaller. */
   readonly maxRows: number;
 }
 
 export interface SnapshotRequest {
-  /** The row after which the page starts, or null for the first page. */
   readonly start: SnapshotStart | null;
-  /** The page must be read at or after this log position; null if any page is sufficient. */
+  /** The page must be read at or after this log position; null if any recent page is sufficient. */
   readonly minPosition: Position | null;
   readonly identity: string;
 }
@@ -47,9 +45,9 @@ export interface SnapshotReaderOptions {
 }
 
 /**
- * Reads the snapshots with which streams start, page by page in the order of the keys. Only a few
- * pages are read at the same time, so that many clients that reconnect together do not block other
- * requests. Streams that request the same page within two seconds share it.
+ * Reads the snapshots with which streams start, page by page in key order. Limits concurrent reads,
+ * so that many clients that reconnect together do not block other requests. Streams that request
+ * the same page within two seconds share the page.
  */
 export class SnapshotReader {
   readonly #options: SnapshotReaderOptions;
@@ -58,7 +56,7 @@ export class SnapshotReader {
     { readonly at: number; readonly page: Promise<SnapshotPage> }
   >();
 
-  /** The row limit of each table's first page, which is adapted to the size of the rows. */
+  /** The row limit of each table's first page. Pages of large rows lower the limit. */
   readonly #firstRows = new WeakMap<TableInfo, number>();
 
   constructor(options: SnapshotReaderOptions) {
@@ -77,11 +75,11 @@ export class SnapshotReader {
       if (minPosition === null || coversPosition(page.position, minPosition)) return page;
     }
     const page = this.#options.semaphore.run(() => this.#readPage(group, start, identity));
-    // Deletes the id first, because `set` would keep its place. The Map must be in order of age.
+    // The Map must be in order of age, but `set` alone would keep the old place of the id.
     this.#recent.delete(id);
     if (this.#recent.size < maxRemembered) {
       this.#recent.set(id, { at: this.#options.clock.elapsedMs(), page });
-      // A failed read must not be shared: the next request reads again.
+      // A failed read must not be shared.
       page.catch(() => this.#recent.delete(id));
     }
     return await page;
@@ -155,7 +153,7 @@ export class SnapshotReader {
           maxBytes: maxRows === 1 ? limits.maxRowBytes : 2 * limits.maxEventBytes,
           timeoutMs: limits.queryTimeoutMs,
         });
-        // The rows may be smaller the next time, so the next stream tries a higher row limit.
+        // The next stream may find smaller rows, so it tries a higher row limit.
         if (start === null) this.#firstRows.set(table, nextMaxRows(maxRows, this.#options));
         return { cells, maxRows, position };
       } catch (error) {
@@ -179,12 +177,12 @@ function countFitting(cells: readonly (readonly SqlValue[])[], maxBytes: number)
   return cells.length;
 }
 
-/** Doubles the number of rows in a page, because small rows can follow large ones. */
+/** Small rows can follow large rows, so the next page can have twice as many. */
 function nextMaxRows(maxRows: number, { limits }: SnapshotReaderOptions): number {
   return Math.min(2 * maxRows, limits.maxRowsPerPage);
 }
 
-/** Returns a page's event, which says if the page is the last. `ids` is null if rows show keys. */
+/** Returns the event of a page. `ids` is null if the rows contain their keys. */
 export function snapshotPageText(
   items: readonly Row[],
   ids: readonly unknown[] | null,

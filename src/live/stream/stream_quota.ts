@@ -1,7 +1,6 @@
 import type { User } from "../../auth/authorize.ts";
 import { Problem } from "../../problem/problem.ts";
 
-/** The maximum numbers of open streams for each user and for each IP address. */
 export interface StreamQuotaLimits {
   readonly maxPerUser: number;
   readonly maxPerAddress: number;
@@ -9,7 +8,7 @@ export interface StreamQuotaLimits {
 
 export interface StreamSlot {
   readonly counts: readonly Count[];
-  /** 0 for a part, because its multiplexed stream already counts; 1 for every other stream. */
+  /** 0 for a part of a multiplexed stream, which has its own slot; 1 for every other stream. */
   readonly streams: 0 | 1;
   readonly parts: number;
   /** The estimated steps of the filter for each character of a changed row. */
@@ -30,7 +29,7 @@ interface Count {
 export class StreamQuota {
   readonly #limits: StreamQuotaLimits;
   readonly #open = new Map<string, Count>();
-  /** The estimated steps of the filters of all open streams, per character of a changed row. */
+  /** The sum of `work` of all open streams. */
   #work = 0;
 
   constructor(limits: StreamQuotaLimits) {
@@ -38,9 +37,8 @@ export class StreamQuota {
   }
 
   /**
-   * Takes a slot, which the caller must free. For a part of a multiplexed stream, only the work of
-   * its filter counts, because the multiplexed stream has its own slot. Throws a 429 if no slot is
-   * free, and a 422 if the filters of all open streams would need too much work.
+   * Takes a slot, which the caller must free. Throws a 429 if no slot is free, and a 422 if the
+   * filters of all open streams would need too much work.
    */
   take(user: User | null, address: string | null, taken: Omit<StreamSlot, "counts">): StreamSlot {
     const { streams, parts, work } = taken;
@@ -67,7 +65,7 @@ export class StreamQuota {
       count.open -= streams;
       count.parts -= parts;
       count.work -= work;
-      // A multiplexed stream can free its slot before its parts, so their work is checked, too.
+      // A multiplexed stream can free its slot before its parts, whose work still counts.
       if (count.open === 0 && count.work === 0) this.#open.delete(count.key);
     }
   }
@@ -80,7 +78,7 @@ export class StreamQuota {
     }
     if (count.open + streams > max) throw tooMany(`${max} streams are open already`);
     const maxParts = max * partsOfStream;
-    // A client's first multiplexed stream may exceed this limit, up to the limit of one request.
+    // The first multiplexed stream of a client may have more parts: as many as a request allows.
     if (parts > 0 && count.parts > 0 && count.parts + parts > maxParts) {
       throw tooMany(`the open streams would have more than ${maxParts} subscriptions`);
     }
@@ -99,12 +97,12 @@ function tooMany(why: string): Problem {
   );
 }
 
-/** Seconds until the service has usually noticed that the client of an open stream is gone. */
+/** After this time in seconds, the service has usually noticed that a client is gone. */
 const retryAfterSeconds = "15";
 
 /** The work limit of a user or IP address: two of the most expensive filters, or 200 searches. */
 const maxWorkOfOne = 1_000;
-/** The least work limit for each stream that a client may open: four text searches. */
+/** The work limit of a client is at least this number for each stream that it may open. */
 const workOfStream = 20;
 /** The work limit of all streams in the process: two thousand text searches. */
 const maxWorkOfAll = 10_000;

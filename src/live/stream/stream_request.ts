@@ -9,7 +9,6 @@ import type { StreamPart } from "./live_stream.ts";
 import { invalidParameter, Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
 
-/** A request for a live stream, which the resource passes to the hub. */
 export interface StreamRequest extends ScopedRequest, Pick<LiveQuery, "table" | "reader" | "view"> {
   readonly address: string | null;
   /** The filter of the rows that the caller may see. */
@@ -27,7 +26,7 @@ export function identityOf({ user, address }: Pick<StreamRequest, "user" | "addr
   return user === null ? `a${address ?? ""}` : `u${user.id}`;
 }
 
-/** Throws a 401 if the claim `exp` has passed. Returns the time left; `Infinity` without `exp`. */
+/** Throws a 401 if the claim `exp` has passed. Returns the milliseconds left, or `Infinity`. */
 export function requireUnexpired(user: User | null, clock: Clock): number {
   const seconds = user?.claims?.["exp"];
   const leftMs = typeof seconds === "number" ? seconds * 1000 - clock.now() : Infinity;
@@ -38,7 +37,7 @@ export function requireUnexpired(user: User | null, clock: Clock): number {
 }
 
 export interface SubscribeRequest extends StreamRequest {
-  /** The resume token from which this stream continues an earlier one; null for a new stream. */
+  /** The resume token with which this stream continues an earlier stream; null for a new stream. */
   readonly resumeFrom: string | null;
   readonly skipExisting: boolean;
   /** The order and limit of the rows that the stream keeps; null if the stream keeps all rows. */
@@ -85,7 +84,7 @@ export function requireRecorded(
   );
 }
 
-/** Returns the first column that a filter reads and the change log does not record, or null. */
+/** Returns the first column that the filter reads but the change log does not record, or null. */
 export function unrecordedColumnIn(
   filter: Filter,
   excluded: ReadonlySet<ColumnInfo>,

@@ -19,12 +19,11 @@ interface StreamSessionOptions {
   readonly excluded: ReadonlySet<ColumnInfo>;
 }
 
-/** The members of a request that determine the stream's rights. */
 type GrantedRequest = Omit<StreamRequest, "address" | "disconnected" | "part">;
 
 /**
- * The record of an open stream: its rights, its quota slot and its times. There can be many
- * streams, so a session keeps the request only if the stream's rights can change.
+ * The record of an open stream: its rights, its quota slot and its times. To save memory, a session
+ * keeps the request only if the stream's rights can change.
  */
 export class StreamSession implements ScopeHolder {
   readonly options: StreamSessionOptions;
@@ -32,7 +31,7 @@ export class StreamSession implements ScopeHolder {
   readonly stream: LiveStream;
   /** The request that determined the rights; null if the rights cannot change. */
   readonly #request: GrantedRequest | null;
-  /** The rows and the view that the current grants allow; null if the rights cannot change. */
+  /** The rows and the view that the current grants allow, or null as for `#request`. */
   #grantedView: Pick<GrantedRequest, "scope" | "view"> | null;
   readonly #related: readonly ScopeHolder[];
 
@@ -48,12 +47,11 @@ export class StreamSession implements ScopeHolder {
     this.#related = rights.length === 0 ? none : rights.map((_right, index) => ({
       regrant: (grant) => this.#regrantRelated(index, grant),
       revoke: () => this.revoke(),
-      // The session itself checks which fields the user may read.
+      // The session checks which fields the user may read, so its related grants need not.
       sameFieldsAs: () => true,
     }));
   }
 
-  /** Starts regular checks of the stream's credential and of all its grants. */
   watch(scopes: ScopeRecheck, credentials: CredentialRecheck): void {
     credentials.add(this.user, this);
     const granted = this.#request;
@@ -81,7 +79,7 @@ export class StreamSession implements ScopeHolder {
     else if (this.#grantedView !== null) this.#apply({ ...this.#grantedView, scope: grant.rows });
   }
 
-  /** Sets the grant at `index` in the list of grants that determine the included related rows. */
+  /** Sets the grant at `index` in `view.rights`, the grants for related rows. */
   #regrantRelated(index: number, grant: Grant | null): void {
     if (this.#grantedView === null) return;
     const { scope, view } = this.#grantedView;
@@ -112,11 +110,11 @@ const none: readonly ScopeHolder[] = Object.freeze([]);
 
 function grantedRequest(request: StreamRequest, { query }: LiveStream): GrantedRequest {
   const { address: _address, disconnected: _disconnected, part: _part, ...granted } = request;
-  // Without related grants, all streams with the same query share the view object.
+  // Without grants for related rows, all streams with an equal query share its view object.
   return granted.view.rights.length === 0 ? { ...granted, view: query.view } : granted;
 }
 
-/** Visits each stream about every 15 seconds, and ends it at its expiry, by one shared timer. */
+/** Visits each stream about every 15 seconds, and ends expired streams. Uses one timer for all. */
 export function visitRegularly(
   runtime: Runtime,
   sessions: ReadonlyMap<LiveStream, StreamSession>,
@@ -146,7 +144,6 @@ export function visitRegularly(
 const visitMs = 500;
 const roundMs = 15_000;
 
-/** An open stream, which ends when the credential that opened it ends. */
 interface CredentialHolder {
   revoke(): void;
 }
@@ -154,7 +151,7 @@ interface CredentialHolder {
 interface Entry {
   readonly holders: Set<CredentialHolder>;
   current: User;
-  /** Monotonic time since which reads of the credential have failed; null after a success. */
+  /** Monotonic time of the first failed read since the last success; null after a success. */
   failingSince: number | null;
 }
 
@@ -165,10 +162,9 @@ interface CredentialRecheckOptions extends Pick<Runtime, "observe" | "clock"> {
 }
 
 /**
- * Checks credentials regularly while streams are open. A check reads a credential once, however
- * many streams use the credential. When a credential expires or is revoked, its streams end. If a
- * credential cannot be read, it is trusted for a minute, because a short failure of the store must
- * not end every stream.
+ * Checks credentials regularly while streams are open, each once, however many streams use it. When
+ * a credential expires or is revoked, its streams end. A credential that cannot be read is trusted
+ * for a minute, because a short failure of the store must not end every stream.
  */
 export class CredentialRecheck {
   readonly #options: CredentialRecheckOptions;
@@ -188,7 +184,7 @@ export class CredentialRecheck {
     return user === null ? null : this.#entries.get(user)?.current ?? user;
   }
 
-  /** Adds a stream, unless its credential has no `renew` function and cannot be checked again. */
+  /** Adds a stream, unless its credential cannot be checked again: it has no `renew` function. */
   add(user: User | null, holder: CredentialHolder): void {
     if (user === null || this.#options.credentials.of(user)?.renew === undefined) return;
     const known = this.#entries.get(user);
@@ -207,7 +203,6 @@ export class CredentialRecheck {
     if (entry.holders.size === 0) this.#entries.delete(user);
   }
 
-  /** Checks all credentials, a few at the same time. */
   async recheck(): Promise<void> {
     const waiting = [...this.#entries].values();
     const checkNext = async () => {

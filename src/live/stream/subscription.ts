@@ -46,7 +46,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   readonly #identity: string;
   #group: SubscriberGroup;
   #state: SubscriptionState;
-  /** True if the last bytes were only a part of a step (the changes of one read of the log). */
+  /** True if the last bytes were only a part of a step (all changes of one read of the log). */
   #isWithinStep = false;
   #working: Promise<void> | null = null;
 
@@ -84,7 +84,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   lag(): void {
     if (this.isClosed || !this.isLive) return;
-    // The chunk is too large. With related rows, a step cannot be split, so the client starts over.
+    // The chunk is too large. A step with related rows cannot be split, so the client starts over.
     if (this.#group.isSentByStep) return this.invalidate("relation_overflow");
     this.#group.leave(this);
     this.#state = parked(null, this.context.feed.position, this.#isWithinStep);
@@ -124,7 +124,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     this.context.dispatcher.leave(this.#group);
   }
 
-  /** Sends the first events. The caller sets the state before, because a send can call `pull`. */
+  /** Sends the first events. A send can call `pull`, so the caller must set the state before. */
   #sendStart(start: StreamStart): void {
     if (start === "now") {
       this.send(snapshotPageText([], null, false) + this.#tokenText(this.context.feed.position));
@@ -156,7 +156,6 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     }
   }
 
-  /** Returns true if the work for `state` may continue after an `await`. */
   #isCurrent(state: SubscriptionState): boolean {
     return this.#state === state && !this.isClosed;
   }
@@ -166,7 +165,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     const page = state.page ??= await this.#readPage(state);
     if (page === null) return;
     if (state.sent !== null && !await this.#sendUpTo(page, state, state.sent)) return;
-    // A page of the old query must not be sent after the query was replaced.
+    // A page of the earlier query must not be sent after `switchQuery`.
     if (!this.#isCurrent(state)) return;
     this.enqueue(page.bytes);
     state.held?.addAll(page.keyIds, page.position);
@@ -178,7 +177,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     this.send(this.#tokenText(page.position));
   }
 
-  /** Returns the next page; null if the subscription has another state by now. */
+  /** Returns the next page, or null if the state has changed. */
   async #readPage(state: SnapshotState): Promise<SnapshotPage | null> {
     const { feed, snapshots } = this.context;
     const minPosition = await this.#minPosition(state);
@@ -196,7 +195,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   /** Returns the log position that the next page must cover; null if any page is sufficient. */
   async #minPosition({ sent, isFreshStart }: SnapshotState): Promise<Position | null> {
     const { feed } = this.context;
-    // Waits until the feed has delivered the change that caused the invalidation.
+    // Waits until the feed has delivered the change because of which the stream starts over.
     if (sent === null) return isFreshStart ? await feed.whilePaused(() => feed.position) : null;
     return sent.cursor.position;
   }
@@ -214,7 +213,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     return coversPosition(position, page.position);
   }
 
-  /** Sends some of the missed changes. After the last ones, the stream is live. */
+  /** Sends some of the missed changes. After the last missed change, the stream is live. */
   async #catchUp(state: CatchUpState): Promise<void> {
     const { feed } = this.context;
     const { sent } = state;
@@ -235,7 +234,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     await feed.whilePaused(() => this.#goLive(state));
   }
 
-  /** Pauses the feed, sends the few changes since the last read, and becomes live. */
+  /** Sends the few changes since the last read, and becomes live. The feed is paused. */
   async #goLive(state: CatchUpState): Promise<void> {
     if (!this.#isCurrent(state)) return;
     const { history, limits } = this.context;
@@ -251,13 +250,12 @@ export class Subscription extends LiveStream implements LiveSubscriber {
       // Without this token, a client would learn that it is up to date only at a heartbeat.
       this.send(this.#tokenText(sent.cursor.position));
     }
-    // `send` can find out that the client has disconnected.
     if (this.isClosed) return;
     this.#state = liveState;
     this.#group.join(this, state.held);
   }
 
-  /** Returns the next changes; null if the subscription has another state by now. */
+  /** Returns the next changes, or null if the state has changed. */
   async #readChanges(
     state: SnapshotState | CatchUpState,
     sent: SentChanges,
@@ -271,13 +269,13 @@ export class Subscription extends LiveStream implements LiveSubscriber {
       this.invalidate(isTorn ? "relation_overflow" : lossReason);
       return null;
     }
-    // Few changes are sent one by one. If there are many, each row's changes become one event.
+    // If many changes are left, all changes of a row become one event.
     if (!window.isEnd) sent.isNet = true;
     if (window.isRepeated) sent.isRepeat = true;
     return window;
   }
 
-  /** Sends the events of changes up to a position. Returns false if the state has changed. */
+  /** Sends the events of `changes`. Returns false if the state has changed. */
   async #sendChanges(
     changes: readonly Change[],
     { to, sent: { isNet, isRepeat }, isPaused = false }: ChangesToSend,

@@ -18,9 +18,8 @@ import { parseResumeToken } from "./resume_token.ts";
 import type { SubscribeRequest } from "./stream_request.ts";
 
 /**
- * A subscription sends its snapshot, catches up, or is live, in this order. {@link firstState}
- * returns its state at the start and after an invalidation. If the client of a live subscription
- * does not read, the subscription is {@link parked}, and catches up later.
+ * A subscription first sends its snapshot, then catches up, then is live. If the client of a
+ * live subscription does not read, the subscription is {@link parked}, and catches up later.
  */
 export type SubscriptionState = SnapshotState | CatchUpState | LiveState;
 
@@ -31,9 +30,8 @@ export interface SnapshotState {
   readonly isFreshStart: boolean;
   /** The rows that the client holds, or null if the filter reads no related rows. */
   readonly held: HeldRows | null;
-  /** The row after which the next page begins; null for the first page. */
   start: SnapshotStart | null;
-  /** A page that was read, but must wait until changes up to its position are sent. */
+  /** A page that was read, but is sent only after the changes up to its position. */
   page: SnapshotPage | null;
   /** How far changes were sent, or null before the first page. */
   sent: SentChanges | null;
@@ -48,17 +46,16 @@ export interface CatchUpState {
   readonly lossReason: InvalidationReason;
 }
 
-/** Receives the events of its group. All live subscriptions share one object to save memory. */
+/** All live subscriptions share one object to save memory. */
 interface LiveState {
   readonly kind: "live";
 }
 
-/** How far a subscription has sent the history of changes, and how it sends the next changes. */
 export interface SentChanges {
   cursor: HistoryCursor;
-  /** True to send one event for each row, which combines the row's changes. */
+  /** True to combine the changes of each row into one event. */
   isNet: boolean;
-  /** True if the client may have received some of the next changes already. */
+  /** True if the client may already have received some of the next changes. */
   isRepeat: boolean;
 }
 
@@ -71,13 +68,13 @@ export interface SubscriptionOptions {
   readonly identity: string;
 }
 
-/** A new beginning: an event makes the client discard its rows, and then all rows follow. */
+/** The client discards its rows because of an event, and receives all rows again. */
 interface FreshStart {
   readonly kind: "fresh";
   readonly reason: InvalidationReason;
 }
 
-/** Returns the first state; `keepsHeldRows` is true if the filter reads related rows. */
+/** `keepsHeldRows` is true if the filter reads related rows. */
 export function firstState(
   start: StreamStart,
   keepsHeldRows: boolean,
@@ -101,7 +98,7 @@ export function firstState(
   return { kind: "catch-up", held, sent, lossReason: "history_lost" };
 }
 
-/** Returns the limits of a read of changes. Changes that must be sent together have no limit. */
+/** Returns the limits of a read of changes. A step that must not be split has no limit. */
 export function windowLimits(
   { isSentByStep }: Pick<SubscriberGroup, "isSentByStep">,
   { maxChangesAtOnce: changes, maxEventBytes: bytes }: LiveLimits,
@@ -116,7 +113,7 @@ export function sentUpTo(position: Position): SentChanges {
 export interface ChangesToSend {
   readonly to: Position;
   readonly sent: SentChanges;
-  /** True if the feed is paused. The stream must then not wait in a queue. */
+  /** True if the feed is paused. Then the stream must not wait in a queue. */
   readonly isPaused?: boolean;
 }
 
@@ -127,19 +124,18 @@ export function sentKey(
   { table }: Pick<LiveQuery, "table">,
 ): Key | null {
   if (state.kind !== "snapshot" || state.start === null) return null;
-  // In an existing table, a string key can have a collation that this process cannot reproduce.
-  // Then changes of rows in later pages are also sent, and the pages repeat these rows.
+  // A string key can have a collation that this process cannot reproduce. Then changes of rows in
+  // later pages are sent, too, and the pages repeat these rows.
   return matcher.knowsKeyOrder(table) ? state.start.key : null;
 }
 
-/** Returns the state after a snapshot: it catches up from the position of the last page. */
 export function stateAfterSnapshot(held: HeldRows | null, position: Position): CatchUpState {
   return { kind: "catch-up", held, sent: sentUpTo(position), lossReason: "slow_consumer" };
 }
 
 export const liveState: LiveState = Object.freeze({ kind: "live" });
 
-/** Returns the state of a subscription that is no longer live and must catch up later. */
+/** Returns the state of a live subscription whose client does not read: it must catch up later. */
 export function parked(held: HeldRows | null, position: Position, isRepeat: boolean): CatchUpState {
   return {
     kind: "catch-up",
@@ -161,7 +157,7 @@ export async function streamStartOf(
   const lost = { kind: "fresh", reason: "history_lost" } as const;
   if (token === null || position === null) return lost;
   const reason = resumeTokens.invalidationReason(token, query);
-  // A position with a valid seal was once issued. If the log lacks it, the database was restored.
+  // A position with a valid seal was in the log. If it is not, the database was restored.
   if (reason === null && !await log.holds(position)) return lost;
   // A position that the feed cannot reach belongs to a history that a restore has removed.
   if (!await feed.readUpTo(position)) return lost;

@@ -44,7 +44,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
   #state: WindowState | null = null;
   /** False if the rows contain changes of a step of the log that has not been received wholly. */
   #isShown = true;
-  /** The changes since the beginning of the current read, by the log positions after them. */
+  /** The changes since the current read began, each list with the log position after it. */
   #received: (readonly [readonly Transition[], Position | null])[] = [];
 
   constructor(context: StreamContext, options: LiveWindowOptions) {
@@ -112,7 +112,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
     const later = this.#received.filter(([, to]) => to === null || !coversPosition(position, to));
     this.#received = [];
     this.#rows = rows;
-    // The position of a read without rows can be older than the read.
+    // A read that returns no rows can have a position before the latest result's position.
     const isNewer = this.shownAt === null || coversPosition(position, this.shownAt);
     this.#publish(isNewer ? position : this.shownAt ?? position);
     this.isExact = true;

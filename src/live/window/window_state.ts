@@ -8,7 +8,7 @@ import {
 
 export interface WindowRow {
   readonly json: string;
-  /** The row's values in the order of the window; undefined for a value that is not exact. */
+  /** The row's values by which the window is ordered. A value that is not exact is undefined. */
   readonly order: readonly unknown[];
 }
 
@@ -31,12 +31,12 @@ export class WindowState {
     this.#options = options;
   }
 
-  /** Returns the next bytes for a client in a state, with a resume token, or without rows. */
+  /** Returns the next bytes for a client with a state or a resume token, or without rows (null). */
   bytesAfter(sent: WindowState | string | null): Uint8Array {
     const { token, rows } = this.#options;
     const end = resumeTokenText(token);
     if (typeof sent === "string") {
-      // The position of a read without rows can be too old, so a client with rows must drop them.
+      // Without rows, the position can be too old, so the client must drop its rows.
       const isCurrent = sent === token && rows.size > 0;
       return toBytes(isCurrent ? end : invalidateText("window_reread") + this.#allRows() + end);
     }

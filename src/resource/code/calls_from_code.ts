@@ -34,7 +34,6 @@ export interface CallsFromCode<Api> {
   asSystem<Own = Api>(): CodeApi<Own>;
 }
 
-/** Creates the functions with which server-side code calls the operations of an app. */
 export function createCallsFromCode<Api>(
   apiOf: (caller: CodeCaller) => unknown,
 ): CallsFromCode<Api> {

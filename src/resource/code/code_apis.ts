@@ -24,10 +24,10 @@ import type { Access } from "../../auth/authorize.ts";
 import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/** The maximum depth of nested calls. Calls are nested if hooks or procedures make calls. */
+/** The maximum depth of nested calls: hooks and procedures can call operations. */
 const maxDepth = 16;
 
-/** The key of a hidden API member for rights checks. A symbol never equals a resource's name. */
+/** The key of a hidden API member for rights checks. A symbol cannot be a resource's name. */
 export const rowTrials: unique symbol = Symbol("rowTrials");
 
 /** Functions that a check of a user's rights needs in addition to the operations of `api`. */
@@ -35,7 +35,7 @@ export interface RowTrials {
   /** The API for this caller. Its transactions run on the database of the resource. */
   readonly api: CodeApi<AnyApi>;
   filterOf(key: unknown): Filter;
-  /** Reads the row as a live stream would read it. Throws the problem that a stream would throw. */
+  /** Reads the row as a live stream would, and throws the problem that a stream would throw. */
   readStreamed(key: unknown): Promise<void>;
 }
 
@@ -50,7 +50,6 @@ interface CalledResource {
   readonly endpoints: ReadonlyMap<string, Endpoint>;
 }
 
-/** Creates the objects with which server-side code calls the operations of an app. */
 export class CodeApis {
   readonly #resources: ReadonlyMap<string, Resource>;
   readonly #runtime: Runtime;
@@ -59,7 +58,7 @@ export class CodeApis {
   readonly #ofSystem: ResourceTransform = createSystemTransform();
   readonly #sqlPlans = new SqlPlans();
 
-  /** The keys of `resources` are the decoded paths of the resources, below the base path. */
+  /** The keys of `resources` are the resources' decoded paths below the base path. */
   constructor(
     resources: ReadonlyMap<string, Resource>,
     runtime: Runtime,
@@ -70,10 +69,9 @@ export class CodeApis {
     this.#identityOf = identityOf;
   }
 
-  /** Returns the API for a caller. The API runs its transactions on `driver`. */
   of(caller: CodeCaller, driver: Driver): CodeApi<AnyApi> {
     const members: Record<PropertyKey, unknown> = {
-      // A resource can have a name like `constructor`, which ordinary objects inherit as a member.
+      // Without a prototype: a resource can have a name such as `constructor`.
       __proto__: null,
       of: (given: string | TableLike<unknown, unknown>) =>
         this.#callsOf(typeof given === "string" ? given : this.#pathOf(given), caller),
@@ -186,8 +184,8 @@ export class CodeApis {
       const identityOf = caller.isSystem ? null : this.#identityOf;
       return await run(identityOf === null ? base : driverActingAs(base, identityOf(caller.user)));
     } catch (error) {
-      // A failed BEGIN or COMMIT, or the failure of the last retry, is not an error of the caller's
-      // own statement.
+      // A failed BEGIN or COMMIT, or the last failed retry, is not an error of the caller's
+      // statement.
       const isOwn = error === failure &&
         !(error instanceof DatabaseError && error.kind === "retryable");
       throw isOwn ? error : databaseProblem(error, "update");
@@ -195,7 +193,7 @@ export class CodeApis {
   }
 }
 
-/** Runs one operation like an HTTP request: it first checks the caller's access. */
+/** Runs one operation. Like an HTTP request, the call first checks the caller's access. */
 async function answer(
   endpoint: Endpoint,
   call: CodeCall,
@@ -211,7 +209,7 @@ async function answer(
   try {
     return await endpoint.call(codeRequest(call, caller, resource), caller.user, resource);
   } catch (error) {
-    // An aborted read fails with a timeout error. `requireWanted` throws the abort reason instead.
+    // `requireWanted` throws the abort reason instead of the timeout error of the aborted read.
     requireWanted();
     throw error;
   }
@@ -228,12 +226,12 @@ function tooDeep({ name: operation }: Endpoint, { name }: Resource): Error {
   );
 }
 
-/** Returns a changed copy of a resource. Repeated calls with a resource return the same copy. */
+/** Returns a changed copy of a resource. For one resource, every call returns the same copy. */
 export type ResourceTransform = (resource: Resource) => Resource;
 
 /**
- * Returns a function that makes the resources of a database use an open transaction of that
- * database. The function leaves resources of other databases unchanged.
+ * Returns a transform that makes the resources of a database use its open transaction. Resources of
+ * other databases remain unchanged.
  */
 function resourcesInTransaction(
   part: TransactionPart,
@@ -245,9 +243,9 @@ function resourcesInTransaction(
 }
 
 /**
- * Returns a function that copies a resource for calls by the system. The copy allows access to all
- * rows and fields, and all operations that the table allows. The system receives the same ETags as
- * users, so that a program can compare them.
+ * Returns a transform for calls by the system. The copy allows access to all rows and fields, and
+ * all operations that the table allows. Its ETags equal those of users, so that programs can
+ * compare them.
  */
 export function createSystemTransform(): ResourceTransform {
   return changedResources(({ policy, table, softDelete, search, capabilities }) => {
@@ -286,7 +284,7 @@ const allAccesses: ReadonlySet<Access> = new Set(
 );
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
-/** Changes the related resources too, because the rights of a call apply to them as well. */
+/** Also changes the related resources, because the rights of a call apply to their rows, too. */
 function changedResources(
   change: (resource: Resource) => Partial<Resource> | null,
 ): ResourceTransform {

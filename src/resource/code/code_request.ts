@@ -18,13 +18,13 @@ export interface CodeCall {
   readonly key?: { readonly value: unknown };
   /** A copy of the values that the caller passed. */
   readonly body?: unknown;
-  /** The filter of a batch, if the caller passes an object. A string filter is in `body`. */
+  /** The filter of a batch if the caller passes an object. `body` contains a string filter. */
   readonly filter?: Query["codeFilter"];
 }
 
 /**
- * Returns the request of a call by server-side code, as the stages of an operation expect it. The
- * request uses no budget, has no client address, and its reply is not stored for repeated requests.
+ * Returns the request of a call by server-side code. The request uses no budget, has no client
+ * address, and its reply is not stored for repeated requests.
  */
 export function codeRequest(
   call: CodeCall,
@@ -48,7 +48,7 @@ export function codeRequest(
   };
 }
 
-/** Formats a key like the id in the path of a request. Error messages contain this id, too. */
+/** Formats a key as the id in a request path. Error messages contain this id. */
 export function segmentOf(key: unknown, { table }: Resource): string {
   // The value of a single key column can itself be an array.
   const values: unknown[] = table.primaryKey.length === 1 ? [key] : [key].flat();
@@ -110,7 +110,7 @@ const headers: ReadonlySet<string> = new Set(["ifMatch", "ifNoneMatch", "optimis
 
 /**
  * Returns the options of a call as query parameters. Arrays become strings. Throws a TypeError for
- * an unsupported option instead of ignoring it.
+ * an unsupported option.
  */
 export function queryOf(
   name: CallName,
@@ -138,14 +138,14 @@ export function queryOf(
 }
 
 /**
- * Returns the filter of a call: a string, or a rule from a builder. Throws a TypeError for any
- * other value, because a call without a filter would select every row.
+ * Returns a filter: a string, or a rule from a builder. Throws a TypeError for any other value,
+ * because a call without a filter would select every row.
  */
 export function filterOf(given: unknown): string | Rule {
   if (typeof given === "string") return given;
   if (typeof given === "object" && given !== null) {
     if ("filter" in given && typeof given.filter === "string") return given.filter;
-    // Only the member `kind` of the filter is checked here. Its other members are checked later.
+    // Only `kind` is checked here. The other members are checked later.
     if ("kind" in given && typeof given.kind === "string") return given as Rule;
   }
   throw new TypeError(`Cannot use ${showValue(given)} as a filter`);
@@ -157,18 +157,18 @@ function unknownOption(name: string, option: string, known: readonly string[]): 
   return new TypeError(`Cannot use the option "${option}": ${name} does not take it${hint}`);
 }
 
-/** Runs the operation of one route. `route` is its method and path in the list of routes. */
+/** Runs the operation of one route. `route` is the method and the path of the route. */
 type RunCall = (route: string, call: CodeCall) => Promise<ShapedReply>;
 
-/** The members of a page that are needed to request the next page. */
+/** The members of a page with which a call requests the next page. */
 interface ListedPage {
   readonly items: readonly unknown[];
   readonly nextCursor: string | null;
 }
 
 /**
- * Returns the operations of one resource as functions with the names of `CodeCalls`. The compiler
- * cannot check their types, because the results of operations have no types.
+ * Returns the operations of one resource as functions with the names of `CodeCalls`. Their types
+ * are not checked, because the results of operations have no types.
  */
 export function createCodeCalls(run: RunCall) {
   const read = (name: CodeCall["name"], route: string) => async (options: AnyCallOptions = {}) =>

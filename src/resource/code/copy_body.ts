@@ -3,14 +3,14 @@ import { bytesToBase64 } from "../../protocol/byte_text.ts";
 import { isExactNumber } from "../../schema/exact_number.ts";
 import { numberOrBigint } from "../../schema/kinds/number_kinds.ts";
 
-/** The maximum nesting depth of a value, equal to the maximum in the body of a request. */
+/** The maximum nesting depth of a value, as in the body of a request. */
 const maxLevels = 32;
 
 /**
- * Copies a value that code passes instead of a JSON body, so that neither hooks nor the service
- * change the caller's object. The copy contains only values of JSON: undefined members are left
- * out, and a Date is a string. Integers keep all digits, and bytes become base64. Throws a 400 for
- * a value that JSON cannot represent.
+ * Copies a value that code passes instead of a JSON body, so that hooks and the service do not
+ * change the caller's object. The copy contains only JSON values: undefined members are omitted, a
+ * Date is a string, and bytes become base64. Integers keep all digits. Throws a 400 for any other
+ * value.
  */
 export function copyBody(value: unknown, levels = maxLevels): unknown {
   switch (typeof value) {

@@ -11,21 +11,21 @@ import { runImport } from "../import/run_import.ts";
 
 /** The source and the options of {@link ImportsFromCode.import}. */
 export interface ImportSource extends ImportFileOptions {
-  /** Opens the bytes of the file. Called again if the transaction is retried. */
+  /** Opens the bytes of the file. Called again when the transaction is retried. */
   open(): AsyncIterable<Uint8Array>;
   /** The format of the bytes. */
   readonly format: "ndjson" | "csv";
   /**
-   * True if the bytes are available immediately, like the bytes of a file. The service then reads
-   * them within the transaction and needs no temporary file. Default: false, because other writes
-   * would wait for a slow sender.
+   * True if the bytes are available immediately, as from a file. The service then reads the bytes
+   * within the transaction, and needs no temporary file. Default: false, because other writes would
+   * wait for a slow sender.
    */
   readonly isAtHand?: boolean | undefined;
   /** True if this process has no other work. The import then never pauses. Default: false. */
   readonly isAlone?: boolean | undefined;
-  /** The number of rows in each separate transaction. Default: one transaction for all rows. */
+  /** The number of rows in each transaction. Default: one transaction for all rows. */
   readonly chunk?: number | undefined;
-  /** True to roll everything back at the end. Default: false. */
+  /** True to roll all rows back at the end. Default: false. */
   readonly dryRun?: boolean | undefined;
   /** Called every few hundred rows with the counts so far. */
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
@@ -34,15 +34,15 @@ export interface ImportSource extends ImportFileOptions {
 /** The function that imports rows into the resources of an app. */
 export interface ImportsFromCode {
   /**
-   * Creates rows from a file. `path` is the path of the resource, or the name of its table. The
-   * import has the rights of the system, not of a user. If rows fail, rejects with a `Problem`
-   * whose `details.errors` contains the line number of each failed row.
+   * Creates rows from a file, with the rights of the system. `path` is the path of the resource, or
+   * the name of its table. If rows fail, rejects with a `Problem`, and `details.errors` contains
+   * the line number of each failed row.
    */
   import(path: string, source: ImportSource): Promise<ImportOutcome>;
 }
 
 export interface ImportsFromCodeOptions {
-  /** The resources by their paths below the base path. */
+  /** The resources by path below the base path. */
   readonly resources: ReadonlyMap<string, Resource>;
   readonly ofSystem: ResourceTransform;
   /** The largest size of a row, in bytes. */

@@ -7,12 +7,12 @@ import type { RoleOnTable } from "../../db/engine/acting_roles.ts";
 import type { CallerFields, FieldListsOfUser, FieldPolicy, Resource } from "../model/resource.ts";
 import type { ResolvedFields } from "./resolve_field_lists.ts";
 
-/** Returns the rights of a caller's database role on the columns, or null if no limit applies. */
+/** Returns which columns the user's database role can use, or null if no limit applies. */
 export type ColumnRightsOf = (user: User | null) => RoleOnTable | null;
 
 type CallerFieldsContext = Pick<Resource, "table" | "etag" | "computed">;
 
-/** Returns the members of a resource that depend on the caller, with the fields of all callers. */
+/** Returns the members of a resource that depend on the caller, for a caller with all fields. */
 export function widestFields(
   lists: ResolvedFields,
   rightsOf: ColumnRightsOf | null,
@@ -38,9 +38,9 @@ export function widestFields(
 }
 
 /**
- * Limits the fields of each caller to the columns on which the caller's database role has rights. A
- * role that has a right, such as SELECT, on no column at all keeps its fields, because the database
- * rejects the statements of this role anyway.
+ * Limits the fields of each caller to the columns on which the caller's database role has rights.
+ * If a role has a right, such as SELECT, on no column, the fields stay: the database rejects its
+ * statements anyway.
  */
 function withinRights({ widest, of }: ResolvedFields, rightsOf: ColumnRightsOf): FieldListsOfUser {
   return (user) => {
@@ -91,9 +91,8 @@ function fieldsWithinRights(
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
 /**
- * Returns a function that creates the parts of a resource that depend on the fields of a caller.
- * Callers with equal lists share the same parts, because row readers find a compiled statement in
- * their cache only by the same array of columns.
+ * Returns a function that creates the parts of a resource that depend on a caller's fields. Callers
+ * with equal lists share the parts, because row readers cache statements by the array of columns.
  */
 function createCallerFields(
   of: FieldListsOfUser,
@@ -122,7 +121,7 @@ function createCallerFields(
         notInsertable: rights.notInsertable,
       }),
     };
-    // Every call of `fields` can return a different list, so the size of the cache is limited.
+    // Each call of the option `fields` can return a different list, so the cache has a limit.
     const [eldest] = known.keys();
     if (known.size >= maxKnown && eldest !== undefined) known.delete(eldest);
     known.set(id, caller);

@@ -77,13 +77,13 @@ const publicAccess = groupOf<PublicOptions>()({ read: publicRows, subscribe: pub
   (given) => writesArePrivate(given) === null,
 );
 
-/** Explains why `public` rejects writes: `auth` has options for writes, but `public` does not. */
+/** Returns a message for options for writes in `public`, which are allowed only in `auth`. */
 function writesArePrivate(given: unknown): string | null {
   const write = ["create", "update", "delete"].find((access) => access in Object(given));
   return write === undefined ? null : `cannot open ${write}: only read and subscribe can be public`;
 }
 
-/** The characters of RFC 3986, 3.3. Every other character of a path segment is percent-encoded. */
+/** The characters of RFC 3986, 3.3. In a path segment, every other character is percent-encoded. */
 const segmentPattern = /^(?!\.{1,2}$)(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2})+$/i;
 
 const path = textLike("", /^[^/]/).fitting(
@@ -92,8 +92,8 @@ const path = textLike("", /^[^/]/).fitting(
 );
 
 /**
- * Returns true if a segment is percent-encoded as by `encodeURIComponent`. The service converts
- * request paths to this form, so no other form would match.
+ * Returns true if a segment is percent-encoded as by `encodeURIComponent`. No other form would
+ * match, because the service converts request paths to this form.
  */
 function isSegment(segment: string): boolean {
   if (!segmentPattern.test(segment)) return false;
@@ -213,15 +213,15 @@ const members = {
 
 export const resourceOptionRules = group(members).required();
 
-/** A definition with checked options, and with the defaults of missing options. */
+/** A definition with checked options. Missing options have their defaults. */
 export interface CheckedDefinition extends ResourceDefinition {
   readonly options: OptionValues<typeof members>;
   readonly hookTimeoutMs: number;
 }
 
 /**
- * Reads the options of a resource. Throws a plain Error that names the table and the option if an
- * option is misspelt or invalid. Combinations of options are checked later, when they are resolved.
+ * Reads the options of a resource. Throws a plain Error with the table and the option if an option
+ * is misspelt or invalid. Combinations of options are checked later.
  */
 export function readDefinition({ table, options }: ResourceDefinition): CheckedDefinition {
   const info = requireTableInfo(table);
@@ -241,7 +241,7 @@ export function readDefinition({ table, options }: ResourceDefinition): CheckedD
   return { table, options: read, hookTimeoutMs };
 }
 
-/** Returns how the option `id` must be written for this table. */
+/** Returns how a program must write the option `id` for this table. */
 function idOf({ name, primaryKey, declared }: TableInfo): string {
   const columns = primaryKey.map((column) =>
     declared ? `${name}.${column.name}` : JSON.stringify(column.name)

@@ -1,6 +1,6 @@
 import type { Resource } from "../model/resource.ts";
 
-/** Returns the number of fields of the largest batch, with every column and nested row. */
+/** Returns the number of fields in the largest possible batch, including nested rows. */
 export function defaultMaxFields(
   { table, batch, relations, nestedWrites }: Pick<
     Resource,
@@ -15,8 +15,8 @@ export function defaultMaxFields(
   return Math.max(least, ofItems + ofEmbedded);
 }
 
-/** The lowest default limit. JSON documents and inputs of procedures can have many fields. */
+/** The minimum of the default. JSON documents and inputs of procedures can have many fields. */
 const least = 20_000;
 
-/** The number of nested rows that a body can contain for each item that a batch can contain. */
+/** The allowed number of nested rows in a body, for each item that a batch can contain. */
 export const maxEmbeddedPerItem = 10;

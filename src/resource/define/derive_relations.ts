@@ -26,18 +26,17 @@ import {
 import type { ServedTable } from "./resource_definition.ts";
 
 /**
- * Derives relations from foreign keys, between served tables of one database. A foreign key of the
- * table becomes a relation to one row. A foreign key to the table becomes a relation to many rows.
- * A link table becomes a relation to the rows that it links. A key with an unreadable column is
- * left out, because a relation would reveal the column. A relation is left out if all its possible
- * names are taken.
+ * Derives relations from foreign keys between served tables of one database: a relation to one row
+ * from a foreign key of the table, to many rows from a foreign key to the table, and to the linked
+ * rows from a link table. Omits a key with an unreadable column, which a relation would reveal, and
+ * a relation whose possible names are all taken.
  */
 export function deriveRelations(
   from: ServedTable,
   served: readonly ServedTable[],
   filterable: boolean,
 ): readonly Relation[] {
-  // If several resources serve a table, relations and foreign keys lead to the first of them.
+  // If several resources serve a table, relations and foreign keys lead to the first resource.
   const others = served.filter((one, index) =>
     one.driver === from.driver && served.findIndex(({ table }) => table === one.table) === index
   );
@@ -51,7 +50,7 @@ export function deriveRelations(
   const names = chooseNames(groups, [
     ...table.byName.keys(),
     ...Object.keys(definition.options.computed ?? {}),
-    // A table that refers to itself could use its name for both directions, so neither uses it.
+    // For a foreign key to its own table, the table's name could mean both directions.
     table.name,
     "__proto__",
   ]);
@@ -62,8 +61,8 @@ export function deriveRelations(
 }
 
 /**
- * Groups the to-many relations in the order in which they receive names. Foreign keys within one
- * schema come first. In each part, keys that are named after the referenced table come first.
+ * Groups the to-many relations in naming order: first the foreign keys within one schema. In each
+ * part, keys that are named after the referenced table come first.
  */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;
@@ -81,7 +80,6 @@ interface Candidate {
 interface ServedKey {
   readonly from: ServedTable;
   readonly to: ServedTable;
-  /** The index of the key among the foreign keys of its table. */
   readonly index: number;
   readonly pairs: ColumnPairs;
   readonly named: ForeignKeyNames;
@@ -104,7 +102,7 @@ function foreignKeys(from: ServedTable, targets: readonly ServedTable[]): readon
   );
 }
 
-/** Returns null if a relation cannot use the columns, or would reveal a hidden column. */
+/** Returns null if a relation cannot use the key's columns, or would reveal a hidden column. */
 function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): ColumnPairs | null {
   const pairs = key.columns.flatMap((name, index) => {
     const own = from.table.columns.find(({ dbName }) => dbName === name);
@@ -117,7 +115,7 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
-/** Returns a table's name. Adds a schema that is neither the default nor the schema of `viewer`. */
+/** Returns a table's name, after its schema if this is not the default or `viewer`'s schema. */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }
@@ -168,9 +166,8 @@ function throughLink(near: ServedKey, others: readonly ServedTable[]): readonly 
 }
 
 /**
- * Returns true if a table only links two other tables. The primary key of such a table consists of
- * the columns of its two foreign keys, and every other column is a timestamp. A table with a column
- * such as a quantity or a price is an ordinary table.
+ * Returns true if a table only links two other tables: its primary key consists of the columns of
+ * its two foreign keys, and every other column is a timestamp.
  */
 function isPureLink(
   { primaryKey, columns, foreignKeys }: TableInfo,

@@ -11,14 +11,14 @@ import type { AnyTable, TableLike } from "../../schema/table_like.ts";
 import type { RelationOptions } from "../model/resource_options.ts";
 import { requireTableInfo } from "./resource_definition.ts";
 
-/** A declared relation, with methods that create rules about its related rows. */
+/** A relation, with methods that create rules about its related rows. */
 export interface RelationTo<Of, Target> {
   /**
-   * Returns a rule for rows that have at least one related row that matches `rule`. Without `rule`,
-   * any related row is sufficient.
+   * Returns a rule for rows with a related row that matches `rule`. Without `rule`, any related row
+   * is sufficient.
    */
   some(...rule: readonly [] | readonly [rule: Rule<Target>]): Draft<Of>;
-  /** The opposite of `some`: returns a rule for rows that have no related row matching `rule`. */
+  /** Returns a rule for rows that have no related row that matches `rule`. */
   none(...rule: readonly [] | readonly [rule: Rule<Target>]): Draft<Of>;
   /**
    * Returns a rule for rows whose related rows all match `rule`, or that have no related rows. A
@@ -70,7 +70,7 @@ export function relations<
   const entries = Object.entries<RelationOptions>(declared).map(([name, options]) => {
     const quantify = (quantifier: RelationQuantifier) => (...given: readonly [Rule?]): Draft =>
       draft((context, resolve) => {
-        // Only an omitted argument means any row. An undefined rule must not grant access.
+        // Only an omitted argument means any row: an undefined rule must not grant access.
         const [rule] = given.length === 0 ? [all()] : given;
         if (!isRule(rule)) throw notFilter(rule, `${name}.${quantifier}() got`);
         const { relation, target } = follow(name, options, owner, context);
@@ -89,7 +89,7 @@ export function relations<
 
 const relationOwner: unique symbol = Symbol("relationOwner");
 
-/** Throws a plain Error if {@link relations} declared a relation of `given` for another table. */
+/** Throws a plain Error for a relation in `given` that {@link relations} made for another table. */
 export function requireOwnRelations(given: unknown, { label }: TableInfo): void {
   for (const [name, relation] of Object.entries(Object(given))) {
     const owner: TableInfo | undefined = Reflect.get(Object(relation), relationOwner);

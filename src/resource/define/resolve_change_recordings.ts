@@ -12,12 +12,11 @@ import { isSubscribable } from "./subscribable.ts";
 
 /** How the changes of a database are recorded: by triggers, or by the driver that writes. */
 export interface ChangeRecording {
-  /** The driver for writes. It records its own writes if no trigger records them. */
+  /** The driver for writes. If no trigger records its writes, the driver records them. */
   readonly driver: Driver;
   readonly changes: ResolvedChangesOptions;
 }
 
-/** The served resources and their database, from which {@link resolveChangeRecordings} starts. */
 export interface ServedDefinitions {
   readonly resources: readonly ResourceDefinition[];
   /** The database for resource definitions without `db`. */
@@ -25,9 +24,9 @@ export interface ServedDefinitions {
 }
 
 /**
- * Resolves how the changes of each database are recorded. The keys of the result are the configured
- * drivers. Introspected tables get triggers only if an option requests them. Otherwise the service
- * records only its own writes to them. Omits databases without a subscribable resource.
+ * Resolves how the changes of each configured database are recorded, by driver. Introspected tables
+ * get triggers only if an option requests triggers: otherwise only the service's own writes are
+ * recorded. Omits databases without a subscribable resource.
  */
 export async function resolveChangeRecordings(
   { resources, db }: ServedDefinitions,

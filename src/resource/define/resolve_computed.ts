@@ -3,7 +3,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { ComputedFields } from "../model/resource.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
 
-/** Resolves computed fields. Throws a plain Error for a field with the name of a column. */
+/** Throws a plain Error for a computed field with the name of a column. */
 export function resolveComputed(
   { computed = {} }: ResourceDefinition["options"],
   table: TableInfo,
@@ -19,7 +19,7 @@ export function resolveComputed(
     failed(field, error) {
       const now = clock.elapsedMs();
       const known = failures.get(field);
-      // Many rows fail for the same reason. A stack trace for each would fill the disk with logs.
+      // If many rows fail for one reason, a stack trace for each row would fill the disk with logs.
       if (known !== undefined && now < known.observedAt + intervalMs) {
         known.suppressed++;
         return;
@@ -31,7 +31,7 @@ export function resolveComputed(
   };
 }
 
-/** The time of the last report of a computed field's failure, and the number of failures since. */
+/** The time of the last report about a computed field, and the number of failures since then. */
 interface Failures {
   readonly observedAt: number;
   suppressed: number;

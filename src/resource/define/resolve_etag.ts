@@ -16,7 +16,7 @@ export interface EtagContext {
   readonly find: ColumnResolver;
 }
 
-/** Resolves the ETag options; null if there are none. Throws a plain Error if one is invalid. */
+/** Returns null for a resource without ETags. Throws a plain Error for an invalid option. */
 export function resolveEtag(
   etag: ResourceDefinition["options"]["etag"],
   table: TableInfo,

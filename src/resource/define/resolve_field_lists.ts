@@ -17,9 +17,9 @@ import type {
 import { columnInfoOf, tableInfoOf } from "../../schema/table_like.ts";
 
 export interface ResolvedFields {
-  /** All fields that some caller can have. API descriptions contain all of these fields. */
+  /** All fields that some caller can have. API descriptions contain these fields. */
   readonly widest: FieldPolicy;
-  /** Returns the fields of one caller; null if all callers have the same fields. */
+  /** Returns the fields of one caller. Null if all callers have the same fields. */
   readonly of: FieldListsOfUser | null;
   readonly varying: ReadonlySet<FieldListName>;
 }
@@ -36,8 +36,8 @@ type Columns = ReadonlySet<ColumnInfo>;
 type Lists = Readonly<Record<FieldListName, Columns>>;
 
 /**
- * Resolves the option `fields`. Each list is fixed, or is a function of the user that can only
- * narrow a fixed list. Throws a plain Error for a column that the table does not have.
+ * Resolves the option `fields`. Each list is fixed, or is a function of the user that only narrows
+ * a fixed list. Throws a plain Error for an unknown column.
  */
 export function resolveFieldLists(
   options: FieldOptions<Row> = {},
@@ -51,14 +51,14 @@ export function resolveFieldLists(
     if (list === undefined) return new Set(defaultValue);
     return fixedListOrNull(list, (names) => pick(names, option)) ?? new Set(columns);
   };
-  // Stored values that only Drizzle can convert are served only if the option names the column.
+  // A value that only Drizzle can convert is served only if the option names its column.
   const plain = columns.filter(({ converted }) => converted !== true);
   const readable = widest("readable", plain);
   const lists = {
     readable,
-    // A client that can write the soft-deletion column can delete rows without the right to delete.
-    // Therefore clients can write this column only if the option names it. This also applies to
-    // timestamps that the service fills in.
+    // With the soft-deletion column, a client could delete rows without the right to delete.
+    // Therefore clients can write this column, or a timestamp that the service sets, only if the
+    // option names it.
     writable: widest(
       "writable",
       plain.filter((column) =>
@@ -121,7 +121,7 @@ export function dependsOnCaller(options: FieldOptions<Row> = {}): boolean {
   return Object.values(options).some((list) => functionOf(list) !== null);
 }
 
-/** Returns the fixed list, or null if the option is only a function of the user. */
+/** Returns the fixed list, or null if the option has only a function. */
 export function fixedListOrNull<Picked>(
   list: NonNullable<List>,
   pick: (list: readonly ColumnReferenceOf<Row>[]) => Picked,
@@ -147,12 +147,12 @@ function policyOf(
     ...others,
     readable: columns.filter((column) => readable.has(column)),
     selectable: [...byName.values()].filter((column) => readable.has(column)),
-    // Key columns are left out, because a body can contain the key of the row that it changes.
+    // A body can contain the key of the row that it changes, so key columns are left out.
     immutable: new Set([...immutable].filter((column) => !column.primaryKey)),
   });
 }
 
-/** Returns the column to which an option refers. Throws a plain Error that names the option. */
+/** Returns the column of a reference. Throws a plain Error that names the option. */
 export type ColumnResolver = (
   reference: ColumnReferenceOf<Record<string, unknown>>,
   option: string,

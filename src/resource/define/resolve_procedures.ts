@@ -26,8 +26,8 @@ export const procedureOptionRules = groupOf<Procedure>()({
 }).asGiven<Procedure>();
 
 /**
- * Resolves the declared procedures of a resource, by name. The result is a Map, in which a request
- * for `constructor` finds nothing. Throws a plain Error for an unusable name.
+ * Resolves the procedures of a resource, by name. In the Map, a request for `constructor` finds
+ * nothing. Throws a plain Error for an unusable name.
  */
 export function resolveProcedures(
   procedures: Readonly<Record<string, Procedure>>,
@@ -41,7 +41,7 @@ export function resolveProcedures(
   );
 }
 
-/** A name that needs no percent-encoding in a path, and is no dot segment such as `.` and `..`. */
+/** A name that is not percent-encoded in a path, and is no dot segment such as `.` or `..`. */
 const namePattern = /^(?!\.+$)[\w.-]{1,100}$/;
 
 function isSchema(given: unknown): boolean {

@@ -19,8 +19,8 @@ import { isAny } from "../../schema/structured/structured_value.ts";
 import type { CheckedDefinition } from "./check_resource_definition.ts";
 
 /**
- * Resolves the relations of all resources: declared relations, and relations that foreign keys
- * imply. Definitions without `db` use `driver`. Throws a plain Error for an invalid declaration.
+ * Resolves the relations of all resources: configured relations, and relations that foreign keys
+ * imply. Definitions without `db` use `driver`. Throws a plain Error for an invalid relation.
  */
 export function resolveRelations(
   definitions: readonly ResourceDefinition[],
@@ -38,7 +38,7 @@ export function resolveRelations(
     const declared = Object.entries(relations).map(([name, options]) =>
       resolveRelation(name, from, options, served)
     );
-    // A declared relation overrides a derived relation of the same name.
+    // A configured relation overrides a derived relation of the same name.
     const all = [...derived, ...declared].map((relation) => [relation.name, relation] as const);
     return [from.definition, new Map(all)] as const;
   }));
@@ -84,7 +84,7 @@ function resolveRelation(
   return relation;
 }
 
-/** Matches names with syntax characters of `include`, and `__proto__`, which sets a prototype. */
+/** Matches a name with a syntax character of `include`, and `__proto__`, the name of a setter. */
 const unusableName = /[,.;()]|^\s|\s$|^$|^__proto__$/;
 
 function requireName(
@@ -173,10 +173,9 @@ function findColumns(
 }
 
 /**
- * Sets `isWide` in each untyped column that a relation compares with an untyped key. Introspection
- * knows only the foreign keys of the database. Without `isWide`, a value would have different
- * formats in the column and in the key of the related row. The result contains a new description
- * for each changed table.
+ * Sets `isWide` in each untyped column that a relation compares with an untyped key: introspection
+ * does it only for foreign keys. Otherwise a value would have different formats in the column and
+ * in the related row's key. The result contains a new description for each changed table.
  */
 export function widenReferences(
   definitions: readonly CheckedDefinition[],

@@ -38,19 +38,19 @@ export interface ResourceContext {
   readonly shared: SharedParts;
   readonly basePath: string;
   readonly driver: Driver;
-  /** Returns the driver for writes: a driver that also records them, or `driver` itself. */
+  /** Returns the driver for writes: a driver that records its writes, or `driver`. */
   writeBy(driver: Driver): Driver;
   readonly guard: Guard;
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
-  /** Returns the column rights on a table, by user. Absent if users have no database roles. */
+  /** Returns the users' rights on a table's columns. Absent if users have no database roles. */
   readonly columnRightsOf?: ((table: TableInfo) => ColumnRightsOf | null) | undefined;
   /** The definitions of resources whose own or related fields depend on the caller. */
   readonly varying: ReadonlySet<ResourceDefinition>;
   readonly facts: TableFacts;
   /** Returns the open live hub of a database; null if its changes are not recorded. */
   hubOf(driver: Driver): LiveHub | null;
-  /** Returns the operations for a caller. Can be called only after every resource is resolved. */
+  /** Returns the operations for a caller. Must be called only after every resource is resolved. */
   apiOf(caller: CodeCaller, driver: Driver): CodeApi<AnyApi>;
   readonly searchIndexes: SearchIndexes;
   readonly tagKeys: EtagKeys;
@@ -61,8 +61,8 @@ export interface ResourceContext {
 type Options = CheckedDefinition["options"];
 
 /**
- * Resolves a definition to a resource: checks its options and sets every default, once. Throws a
- * plain Error for an invalid definition.
+ * Resolves a definition: checks its options and sets every default. Throws a plain Error for an
+ * invalid definition.
  */
 export function resolveResource(definition: CheckedDefinition, context: ResourceContext): Resource {
   const { options, hookTimeoutMs } = definition;
@@ -175,7 +175,7 @@ function timestampsOf({ columns }: TableInfo): Resource["timestamps"] {
   };
 }
 
-/** Reports one invalid value per column, because a table of invalid values would flood the log. */
+/** Reports one invalid value per column: a table of invalid values would flood the log. */
 function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidValue {
   const observed = new Set<ColumnInfo>();
   return (column) => {
@@ -246,7 +246,7 @@ function resolveGenerated(
   return generated;
 }
 
-/** The columns that receive a value in a new row, by the source of the value. */
+/** The columns that get a value in a new row, by the source of the value. */
 interface Filled {
   readonly writable: ReadonlySet<ColumnInfo>;
   readonly generated: ReadonlySet<ColumnInfo>;
@@ -254,7 +254,7 @@ interface Filled {
   readonly softDelete: SoftDelete | null;
 }
 
-/** Throws if nothing sets a required column of a new row, because every POST would fail. */
+/** Throws if nothing sets a required column, because every POST would fail. */
 function requireFillable(
   { auth, capabilities, hooks }: Options,
   table: TableInfo,

@@ -14,10 +14,9 @@ export interface SearchedResource
 type Options = CheckedDefinition["options"]["search"];
 
 /**
- * Opens the search index of a resource. Returns null if the app has no search adapter, if search is
- * disabled, or if the resource has no string column. Returns null also for a view, because the
- * change log does not record changes of views. Throws a plain Error for fields that cannot be
- * searched.
+ * Opens the search index of a resource. Returns null without a search adapter, without string
+ * columns, if search is disabled, and for a view, because the change log does not record changes of
+ * views. Throws a plain Error for fields that cannot be searched.
  */
 export function resolveSearch(
   options: Options,
@@ -41,13 +40,13 @@ export function resolveSearch(
   return indexes.open(index, options);
 }
 
-/** Resolves the searched fields. A search of a hidden field would reveal it letter by letter. */
+/** Resolves the searched fields. A hidden field must not be searched: searches would reveal it. */
 function resolveFields(
   given: Options["fields"],
   { table, readable, find }: SearchedResource,
   among: ReadonlySet<string> | null,
 ): readonly SearchField[] {
-  // Text search vectors are left out, because a search would find their word positions as numbers.
+  // Text search vectors are left out: a search would find their word positions as numbers.
   const isText = ({ kind, databaseType }: ColumnInfo) =>
     (kind === "text" || kind === "json") && databaseType?.configuration === undefined;
   const texts = readable.filter((column) =>

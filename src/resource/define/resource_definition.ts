@@ -14,11 +14,11 @@ import type { KeyOf } from "../model/hooks.ts";
 import type { ResourceOptions } from "../model/resource_options.ts";
 import type { ResourceTypes } from "../model/resource_types.ts";
 
-/** The definition of a resource: a table and its options. Created by {@link resource}. */
+/** A table and its options. Created by {@link resource}. */
 export interface ResourceDefinition {
   /** The declared table, or the description of an introspected table. */
   readonly table: TableLike<unknown, unknown> | TableInfo;
-  /** The options as the caller of {@link resource} passed them. */
+  /** The options that the caller of {@link resource} has passed. */
   readonly options: ResourceOptions<Record<string, unknown>>;
 }
 
@@ -121,7 +121,7 @@ export function resource<
     procedures: Procedures;
   };
 }> {
-  // The row and user types are only for the caller. Inside the service, a row is a plain record.
+  // The row and user types are only for the caller: the service uses rows as plain records.
   return { table, options: options as unknown as ResourceOptions<Record<string, unknown>> };
 }
 
@@ -132,8 +132,8 @@ export interface ServedTable {
 }
 
 /**
- * Returns the description of the table in a resource's definition, declared or introspected. Throws
- * a plain Error for any other value, which only a program without type checks can pass.
+ * Returns the description of a resource's table. Throws a plain Error for any other value, which
+ * only a program without type checks can pass.
  */
 export function requireTableInfo(table: TableLike<unknown, unknown> | TableInfo): TableInfo {
   if (typeof table !== "object" || table === null) {

@@ -4,7 +4,7 @@ import type { FieldPolicy } from "../model/resource.ts";
 
 type Options = ResourceDefinition["options"];
 
-/** Returns true if a caller may subscribe. The change log does not record changes of views. */
+/** Returns true if a caller may subscribe. Changes of a view are not recorded. */
 export function isSubscribable(
   { auth = {}, capabilities = {} }: Options,
   { recordable }: TableInfo,

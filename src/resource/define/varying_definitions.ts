@@ -3,8 +3,8 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 import { dependsOnCaller } from "./resolve_field_lists.ts";
 
 /**
- * Returns the definitions whose resources can show different fields to different callers: a field
- * list of the resource, or of a resource that its relations reach, is a function of the user.
+ * Returns the definitions whose fields depend on the caller: a field list of the resource, or of a
+ * resource to which its relations lead, is a function of the user.
  */
 export function varyingDefinitions(
   definitions: readonly ResourceDefinition[],
@@ -16,7 +16,7 @@ export function varyingDefinitions(
   );
   const varies = (definition: ResourceDefinition) => {
     const reached = new Set([definition]);
-    // The set grows during the iteration, until no relation leads to a resource outside it.
+    // The set grows during this loop, until no relation leads to a resource outside of the set.
     for (const one of reached) {
       if (dependsOnCaller(one.options.fields)) return true;
       for (const { steps } of relations.get(one)?.values() ?? []) {

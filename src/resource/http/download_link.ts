@@ -20,12 +20,11 @@ export interface LinkDependencies {
 
 /**
  * Returns a relative link to the path and query of a GET request, without `link=true`. The link
- * contains the encrypted credential of the request. The credential is only valid for this path and
- * query until `expiresAt`.
+ * contains the request's encrypted credential, which is valid only for the link until `expiresAt`.
  */
 export function createLink({ url, headers }: Request, { sealer, clock }: LinkDependencies) {
   const { path, query } = parseRequestTarget(url);
-  // The name can contain percent sequences. If a link returned a link, its user could renew it.
+  // If a link returned a link, its user could renew it. The name can be percent-encoded.
   const kept = query.split("&").filter((part) => !new URLSearchParams(part).has("link")).join("&");
   const credentials = [...headers].filter(([name]) => credentialHeaders.includes(name));
   const expiresAt = clock.now() + lifetimeMs;
@@ -36,7 +35,7 @@ export function createLink({ url, headers }: Request, { sealer, clock }: LinkDep
   };
 }
 
-/** Returns the request with the headers in its link. Throws a 401 for an invalid link. */
+/** Returns the request with the headers in the link. Throws a 401 for an invalid link. */
 export function openLink(request: Request, { sealer, clock }: LinkDependencies): Request {
   // A link only allows reads, even if its user is allowed to write.
   if (request.method !== "GET" && request.method !== "HEAD") return request;
@@ -53,7 +52,7 @@ export function openLink(request: Request, { sealer, clock }: LinkDependencies):
   }
   const headers = new Headers(request.headers);
   const { credentials } = sealed;
-  // The other headers could identify another user than the creator of the link.
+  // The request's own headers could identify another user than the creator of the link.
   if (credentials.length > 0) { for (const name of identifyingHeaders) headers.delete(name); }
   for (const [name, value] of credentials) headers.set(name, value);
   const url = request.url.replace(`${linkToken}${token}`, "");

@@ -13,21 +13,21 @@ export interface EtagPolicy {
   readonly primaryKey: readonly ColumnInfo[];
   /** The columns that the caller can read. ETags contain other columns only as a hash. */
   readonly readable: ReadonlySet<ColumnInfo>;
-  /** The ETag rules for a caller that cannot read all fields, or null for any other caller. */
+  /** The rules for a caller that cannot read all fields; null for every other caller. */
   readonly caller: CallerEtagRules | null;
-  /** Secret keys for the hashes in ETags, so that a client cannot hash and compare guesses. */
+  /** Secret keys of the hashes in ETags, so that a client cannot hash and compare guesses. */
   readonly keys: EtagKeys;
 }
 
 export interface CallerEtagRules {
-  /** Columns that other callers can read, but this caller cannot. */
+  /** Columns that this caller cannot read, but other callers can. */
   readonly withheld: ReadonlySet<ColumnInfo>;
   readonly hashed: readonly ColumnInfo[];
   /** The suffix of this caller's ETags. Responses with different fields need different ETags. */
   readonly ending: string;
 }
 
-/** The keys for hashes in ETags. Each key belongs to one configured secret. */
+/** Each key belongs to one configured secret. */
 export interface EtagKeys {
   /** The key for the hashes of new ETags. */
   readonly current: Uint8Array;
@@ -36,9 +36,8 @@ export interface EtagKeys {
 }
 
 /**
- * Returns a row's ETag (RFC 9110, 8.8.3). It contains the version of the row. If the row has no
- * version, the ETag contains the id and the time of the last update. If the row has no such time
- * either, the ETag is a keyed hash of the row. Equal rows have equal ETags.
+ * Returns a row's ETag (RFC 9110, 8.8.3): the version of the row. Without a version, the ETag is
+ * the id and the time of the last update. Without this time, the ETag is a keyed hash of the row.
  */
 export function tagOf(row: Row, policy: EtagPolicy): string {
   const state = stateOf(row, policy);
@@ -65,7 +64,7 @@ export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy)
   return listsTag(header, tagsOf(row, policy));
 }
 
-/** Returns true if `If-None-Match` lists one of the tags, by weak comparison (RFC 9110, 13.1.2). */
+/** Returns true if `If-None-Match` lists a tag, by weak comparison (RFC 9110, 13.1.2). */
 export function listsTag(header: string, tags: readonly string[]): boolean {
   if (header.trim() === "*") return true;
   const known = tags.map(withoutWeakness);
@@ -76,7 +75,7 @@ export function listsTag(header: string, tags: readonly string[]): boolean {
 /** The unparsed `If-Match` header of a write, or null if there is none. */
 export type Precondition = string | null;
 
-/** Returns `If-Match` if the resource has ETags. Throws a 428 if the required header is missing. */
+/** Returns the header if the resource has ETags. Throws a 428 if a required header is missing. */
 export function parsePrecondition(header: string | null, { etag }: EtagOwner): Precondition {
   if (etag === null) return null;
   if (header === null && etag.require) {
@@ -89,8 +88,8 @@ export function parsePrecondition(header: string | null, { etag }: EtagOwner): P
 }
 
 /**
- * Returns the version number in `If-Match`, if the header is a single ETag of this service and the
- * ETag contains the value of an integer version column. Otherwise returns null.
+ * Returns the version number in `If-Match` if the header is one ETag of this service with the value
+ * of an integer version column. Otherwise returns null.
  */
 export function integerVersionOf(precondition: Precondition, policy: EtagPolicy): number | null {
   const { versionField: field, readable } = policy;
@@ -101,7 +100,7 @@ export function integerVersionOf(precondition: Precondition, policy: EtagPolicy)
   return tags.includes(precondition) ? version : null;
 }
 
-/** Throws a 412 with the current ETag unless the `If-Match` precondition holds for the row. */
+/** Throws a 412 with the current ETag unless the row meets the `If-Match` precondition. */
 export function requirePrecondition(
   precondition: Precondition,
   row: Row,
@@ -151,10 +150,9 @@ function stateOf(row: Row, policy: EtagPolicy): State {
 }
 
 /**
- * Returns the state with `text`. The ETag shows `text`, unless the caller cannot read it, or `text`
- * has characters that are unsafe in a header. Then the ETag is a hash of `text` and of the primary
- * key. If the hash did not contain the primary key, a client could test a guessed version of
- * another row: it could create a row with this version, and compare the two ETags.
+ * Returns a state that shows `text`, or a hash if the caller cannot read `text` or a header cannot
+ * contain it. The hash also covers the primary key. Otherwise a client could guess the version of
+ * another row, create a row with this version, and compare the two ETags.
  */
 function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: EtagPolicy): State {
   if (isReadable && /^[0-9A-Za-z._-]{1,100}$/.test(text)) return { text, isShown: true };
@@ -171,8 +169,8 @@ function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
 }
 
 /**
- * Returns the row's ETag without the caller's suffix, or no ETag if the ETag is a hash. Writes also
- * accept this ETag, because the client may have received it when it could read all fields.
+ * Returns the row's ETag without the caller's suffix, unless the ETag is a hash. Writes accept this
+ * ETag, too: the client may have received it when it could read all fields.
  */
 function versionTags(row: Row, policy: EtagPolicy): readonly string[] {
   if (policy.caller === null) return [];

@@ -53,9 +53,9 @@ export type RelationNamed<Declared, Name> = Declared extends unknown
   ? Name extends keyof Declared ? Declared[Name] : never
   : never;
 
-/** @internal A relation to one row or to many rows, with the name of its other table. */
+/** @internal A relation to one row or many rows, with the name of the related table. */
 export type TypedRelation<Relation, Source> =
-  // In version 1.0, Drizzle identifies the other table by its key in `defineRelations`.
+  // In version 1.0, Drizzle identifies the related table by its key in `defineRelations`.
   Relation extends { readonly relationType: infer Count; readonly targetTableName: infer Key }
     ? RelationOptions<AnyTable, TableAt<Source, Key>, RelationType<Count>>
     // In Drizzle 0.45, only a relation to one row has the member `isNullable`.

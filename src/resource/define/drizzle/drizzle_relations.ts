@@ -79,7 +79,6 @@ function declaredFor(
   ];
 }
 
-/** The relations of one table, as version 1.0 or 0.45 of Drizzle declares them. */
 type Related = NewerRelations | OlderRelations;
 
 interface NewerRelations {
@@ -121,7 +120,7 @@ interface OlderConfig {
   readonly relationName?: string;
 }
 
-/** A relation as `one()` or `many()` returns it. Drizzle later adds the relation's name. */
+/** A relation as `one()` or `many()` returns it. Drizzle adds the relation's name later. */
 interface OlderRelation {
   readonly isMany: boolean;
   readonly target: TableLike<unknown, unknown>;
@@ -157,7 +156,7 @@ class Place {
 
 function newerRelation(relation: NewerRelation, place: Place): RelationOptions {
   const { targetTable: resource, through, throughTable, where } = relation;
-  // If the relation has no condition, `where` is a symbol of Drizzle.
+  // Without a condition, `where` is a symbol of Drizzle.
   if (typeof where === "object" && where !== null) {
     throw place.fault("it has a condition, and relations of the service have all rows");
   }
@@ -180,7 +179,7 @@ function columnsOf(columns: readonly NamedColumn[]): readonly ColumnLike<unknown
   return columns.map(({ _ }) => _.column);
 }
 
-/** Returns a table's relations. As in Drizzle, the last declaration of a repeated name is used. */
+/** As in Drizzle, the last declaration of a repeated name is used. */
 function olderRelations(
   table: Target,
   all: readonly Related[],
@@ -213,7 +212,7 @@ function olderRelation(
 
 /**
  * Returns the columns of the opposite relation. As in Drizzle, a relation without `relationName`
- * matches any opposite relation. Returns null unless exactly one match declares its columns.
+ * matches any. Returns null unless exactly one match declares its columns.
  */
 function inverseEnds(
   table: Target,
