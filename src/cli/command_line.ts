@@ -8,13 +8,11 @@ import { takeShare } from "./workers/worker_share.ts";
 /** The exit codes of commands: stopped, failed, and invalid arguments. */
 export const exitCodes = { stopped: 0, failed: 1, misused: 2 } as const;
 
-/** The program that the user started: its version, and the URL of its main module. */
 export interface Program {
   readonly version: string;
   readonly url: string;
 }
 
-/** Runs the command that the arguments describe, and returns the exit code. */
 export async function runCommandLine(args: readonly string[], program: Program): Promise<number> {
   const command = parseArguments(args);
   switch (command.kind) {

@@ -11,7 +11,6 @@ export type CommandOptions = Readonly<
       readonly type: "string" | "boolean";
       readonly short?: string;
       readonly multiple?: boolean;
-      /** True if the option accepts an empty string as its value. */
       readonly mayBeEmpty?: boolean;
     }
   >
@@ -109,7 +108,7 @@ function requireFit(
     if (option.type === "boolean" && value !== undefined) {
       throw new Misuse(`The option ${rawName} takes no value`);
     }
-    // In `--config --write`, the parser takes `--write` for the file name, which is missing.
+    // For `--config --write`, the parser takes `--write` as the file name, so the value is missing.
     const isNextOption = value?.startsWith("-") === true && inlineValue !== true;
     const isMissing = value === undefined || value === "" && option.mayBeEmpty !== true;
     if (option.type === "string" && (isMissing || isNextOption)) {
@@ -135,10 +134,10 @@ export const configOption = { type: "string", short: "c" } as const;
 
 export const storeOptions = { kv: { type: "string" }, config: configOption } as const;
 
-/** The values of the options `--kv` and `--config`. The value of a missing option is null. */
+/** The value of a missing option is null. */
 export type StoreArguments = ReturnType<typeof readStoreArguments>;
 
-/** Reads the options `--kv` and `--config`. Throws a {@link Misuse} if both are present. */
+/** Throws a {@link Misuse} if both options are present. */
 export function readStoreArguments(words: CommandWords<"kv" | "config">) {
   const [kv, config] = [words.text("kv"), words.text("config")];
   if (kv === null || config === null) return { kv, config };

@@ -15,19 +15,17 @@ import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { pathExists } from "./path_exists.ts";
 import { reportFailure } from "./printable.ts";
 
-/** Why a command opens the key-value store, and whether the command may create the store. */
 export interface StoreAccess {
-  /** The purpose of the command for error messages, such as `use these credits`. */
+  /** The purpose of the command, for error messages: `use these credits`. */
   readonly action: string;
   readonly creates: boolean;
   readonly isOptional?: boolean;
 }
 
 /**
- * Finds the key-value store of a command: the store that `--kv` or the configuration names, or the
- * default file. There is no `option` if the configuration has no store or keeps it in memory.
- * Throws a plain Error for a store that exists only in memory, and for a missing file unless
- * `creates` is true: a misspelt name would otherwise create a file.
+ * Finds the store that `--kv` or the configuration names, or the default file. There is no `option`
+ * if the configuration has no store or keeps it in memory. Throws an Error for a store in memory,
+ * and for a missing file unless `creates` is true: a misspelt name would create a file.
  */
 async function findCommandStore(
   { kv, config: path }: StoreArguments,
@@ -89,7 +87,7 @@ export async function runOverStore(
   }
 }
 
-/** Returns a store that throws when it is used, because no store exists outside the service. */
+/** Returns a store that throws when a command uses it: the service keeps its store in memory. */
 function unreachableStore(action: string): AppStore {
   return {
     configured: null,

@@ -3,7 +3,6 @@ import { pathToFileURL } from "node:url";
 import type { ServeConfig } from "../app/serve.ts";
 import { pathExists } from "./path_exists.ts";
 
-/** Returns the path of the configuration file in the current folder, or null. */
 export async function findConfiguration(): Promise<string | null> {
   return await pathExists(configurationName) ? configurationName : null;
 }
@@ -18,7 +17,7 @@ export async function requireConfiguration(
   return await loadConfiguration(found);
 }
 
-/** Imports a configuration file. Throws a plain Error with one sentence for an invalid file. */
+/** Throws a plain Error with one sentence for an invalid file. */
 export async function loadConfiguration(path: string): Promise<ServeConfig> {
   const { default: config } = await importModule(path);
   if (typeof config !== "object" || config === null) {
@@ -33,7 +32,7 @@ export async function loadConfiguration(path: string): Promise<ServeConfig> {
 
 const configurationName = "service.config.ts";
 
-/** Imports a module of the user. Throws a plain Error with one sentence if this fails. */
+/** Imports a user's module. Throws a plain Error with one sentence if this fails. */
 export async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {
   if (!await pathExists(path)) throw new Error(`Cannot read ${path}: there is no such file`);
   try {

@@ -5,9 +5,8 @@ import { checkToken, type CliRights } from "./cli_service.ts";
 
 /**
  * Protects a local service against DNS rebinding: a web page can map its own host name to the
- * loopback address. The browser then treats the service as part of the page, which can read all
- * that local programs can read. The Host header of such requests contains the page's host name.
- * Therefore a request to any name except a loopback name needs the token.
+ * loopback address, and the browser then lets the page read the service. The Host header of such
+ * requests contains the page's host name, so a name that is not a loopback name needs the token.
  */
 export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Middleware[] {
   if (!localOnly) return [];
@@ -25,7 +24,7 @@ export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Mid
   return [requireOwnHost];
 }
 
-/** Returns the host in a URL without its port. Unlike `new URL()`, accepts an invalid host. */
+/** Returns the host in a URL without its port. Accepts an invalid host, unlike `new URL()`. */
 function hostOf(url: string): string {
   const [, address, name = ""] =
     /^\w+:\/\/(?:\[([^\]]*)\]|([^:/?#]*))(?::\d*)?(?:[/?#]|$)/.exec(url) ?? [];

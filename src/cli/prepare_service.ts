@@ -6,21 +6,17 @@ import { type CliService, decideCliRights } from "./cli_service.ts";
 import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 
-/** The runtime, the operator's token and the store for {@link prepareService}. */
 export interface PrepareServiceOptions {
   readonly runtime: Runtime;
   /** The bearer token of the operator. */
   readonly token: string;
-  /** The store of several workers that serve a database without a configuration file. */
+  /** The store of several workers without a configuration file. */
   readonly kv?: string;
   /** True if the tables of a running service have changed. Default: false. */
   readonly isReread?: boolean;
 }
 
-/**
- * Prepares the service of a configuration file, a database or the demonstration. Throws an Error
- * with one sentence if this is impossible.
- */
+/** Throws an Error with one sentence if the service cannot be prepared. */
 export async function prepareService(
   command: ServeCommand,
   { runtime, token, kv, isReread }: PrepareServiceOptions,
@@ -74,7 +70,7 @@ export async function prepareService(
   return withOptions(service, command);
 }
 
-/** The options that are invalid with a configuration, and the settings to use there instead. */
+/** The options that are invalid with a configuration file, and its settings to use instead. */
 const ownSettings = [["search", "search"], ["public", "auth"], ["ui", "adminUI"]] as const;
 
 function withOptions(service: CliService, { ui, proxies }: ServeCommand): CliService {

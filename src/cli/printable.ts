@@ -1,6 +1,6 @@
 import { DatabaseError } from "../db/database_error.ts";
 
-/** Replaces control characters: a name in the database could otherwise control the terminal. */
+/** A name in the database could otherwise control the terminal. */
 export function printable(line: string): string {
   return line.replace(/\p{Cc}/gu, "\ufffd");
 }
@@ -14,7 +14,7 @@ export function printValue(json: boolean, value: object, line: () => string): vo
   console.log(json ? JSON.stringify(value) : printable(line()));
 }
 
-/** Prints an error. Returns `exitCode` for an expected error, shown without its stack; else 1. */
+/** Prints an error. If it is expected, prints no stack and returns `exitCode`; otherwise 1. */
 export function reportFailure(error: unknown, exitCode: number): number {
   const isMistake = error instanceof DatabaseError ||
     (error instanceof Error && error.constructor === Error);

@@ -3,17 +3,17 @@ import type { Clock } from "../runtime/runtime.ts";
 import { onHangUp, onStopSignals } from "./stop_signals.ts";
 
 /**
- * Runs this program again as a child process with `--unstable-kv --unstable-cron`, and returns the
- * exit code of the child. Returns null if Deno was started with these flags. Also returns null if a
- * permission is missing; then the store is in memory, with a warning. Deno reads the flags from
- * `deno.json` only for local programs, so a `program` with a URL starts without flags.
+ * Runs this program again as a child process with `--unstable-kv --unstable-cron`. Returns the exit
+ * code of the child, or null if Deno was started with these flags or a permission is missing (then
+ * the store is in memory, with a warning). Deno reads the flags from `deno.json` only for local
+ * programs, so a `program` with a URL starts without flags.
  */
 export async function restartWithKv(
   program: string,
   args: readonly string[],
 ): Promise<number | null> {
   if (findDenoOpenKv() !== undefined || !hasAllPermissions()) return null;
-  // This process is already the child process, but the flags had no effect.
+  // This process is already the child, but the flags had no effect.
   if (Deno.env.has(parentVariable)) return null;
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--unstable-kv", "--unstable-cron", program, ...args],
@@ -35,12 +35,12 @@ export async function restartWithKv(
 
 /**
  * Stops this process when its parent process has ended, because a killed parent does not stop its
- * child. Does nothing unless {@link restartWithKv} of the parent process started this process.
+ * child. Does nothing unless {@link restartWithKv} started this process.
  */
 export function exitWithParent(clock: Clock): void {
   const parent = Deno.env.get(parentVariable);
   if (parent === undefined) return;
-  // The child processes of this process must not inherit the variable.
+  // Children of this process must not inherit the variable.
   Deno.env.delete(parentVariable);
   (function poll(): void {
     if (String(Deno.ppid) === parent) clock.after(pollEveryMs, poll);
@@ -48,12 +48,12 @@ export function exitWithParent(clock: Clock): void {
   })();
 }
 
-/** The environment variable with the process id of a parent that ran this program again. */
+/** The environment variable with the process id of the parent that ran {@link restartWithKv}. */
 const parentVariable = "SERVICE_RUN_AGAIN_BY";
 
 const pollEveryMs = 500;
 
-/** Returns true if this process has all permissions: only then can it start a child with `-A`. */
+/** Returns true if this process has all permissions, as starting a child with `-A` requires. */
 export function hasAllPermissions(): boolean {
   return permissions.every((name) => {
     const { state, partial } = Deno.permissions.querySync({ name });

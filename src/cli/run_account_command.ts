@@ -21,7 +21,6 @@ import type { KeysCommand, UsersCommand } from "./arguments.ts";
 import { runOverStore } from "./command_store.ts";
 import { printable } from "./printable.ts";
 
-/** Runs the command `keys` or `users`, and returns the exit code. */
 export async function runAccountCommand(command: KeysCommand | UsersCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   const { kind, action: { verb } } = command;
@@ -175,7 +174,7 @@ function decoded(bytes: ArrayBuffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
-    // Other encodings, decoded as UTF-8, would change the password.
+    // Another encoding, decoded as UTF-8, would change the password.
     throw new Error("Cannot add the account: the standard input is not in UTF-8", { cause });
   }
 }

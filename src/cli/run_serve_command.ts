@@ -9,7 +9,7 @@ import { exitWithParent } from "./restart_with_kv.ts";
 import { openReopening, withSharedSecrets } from "./reopen/reopening_service.ts";
 import { bannerOf, type OpenService, openService, runService } from "./run_service.ts";
 
-/** Serves in this process until a signal stops it. Returns the exit code. */
+/** Returns the exit code. */
 export async function runServeCommand(command: ServeCommand, version: string): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   exitWithParent(runtime.clock);
@@ -30,7 +30,7 @@ export async function runServeCommand(command: ServeCommand, version: string): P
         ...config,
         host,
         port,
-        // The banner goes to the standard output, and observations as JSON to the standard error.
+        // The banner goes to the standard output, observations as JSON to the standard error.
         onListen(server) {
           console.log(bannerOf(opened, { version, host, port: server.port }));
           config.onListen?.(server);

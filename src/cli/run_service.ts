@@ -12,12 +12,12 @@ export interface OpenService {
   readonly current?: () => Promise<void>;
 }
 
-/** Opens the app of a prepared service. `GET /` redirects to the list of all resources. */
+/** `GET /` redirects to the list of all resources. */
 export async function openService(service: CliService): Promise<OpenService> {
   const app = await createApp(service.config);
   const indexPath = indexPathOf(service);
   if (indexPath !== "/") {
-    // The redirect is relative, because a proxy may have mounted this app at a path.
+    // A proxy may have mounted this app at a path, so the redirect is relative.
     app.hono.get("/", (context) => context.redirect(`.${indexPath}`));
   }
   return { service, app };
@@ -27,7 +27,7 @@ function indexPathOf({ config }: CliService): string {
   return `${config.basePath ?? "/api"}/`;
 }
 
-/** Returns the banner of a service, with an address to which clients can connect. */
+/** The banner has an address to which clients can connect. */
 export function bannerOf(
   { service, app }: OpenService,
   start: Pick<BannerContents, "version" | "host" | "port">,
@@ -41,7 +41,6 @@ export function bannerOf(
   return banner({ ...facts, indexPath });
 }
 
-/** Opens a service and serves until a signal stops the process. Returns the exit code. */
 export async function runService(
   open: () => Promise<OpenService>,
   serve: (opened: OpenService) => Promise<Server>,
@@ -61,7 +60,6 @@ export async function runService(
   }
 }
 
-/** The information that the command line prints when the service starts. */
 export interface BannerContents
   extends Pick<CliService, "subject" | "rights" | "accountsIn" | "streams"> {
   readonly version: string;
@@ -69,10 +67,10 @@ export interface BannerContents
   readonly port: number;
   /** The percent-encoded paths of the resources. */
   readonly paths: readonly string[];
-  /** The path of the page that lists all resources. The paths of all resources start with it. */
+  /** The path of the page that lists all resources. The paths of the resources start with it. */
   readonly indexPath: string;
   readonly hasDashboard?: boolean | undefined;
-  /** The path and query of a request that the banner shows as an example. */
+  /** The path and query of the request that the banner shows as an example. */
   readonly example: string;
 }
 
@@ -98,10 +96,10 @@ export function banner(facts: BannerContents): string {
   ].join("\n");
 }
 
-/** Maximum number of paths: a longer list would scroll the banner off the screen. */
+/** A longer list would scroll the banner off the screen. */
 const maxPaths = 30;
 
-/** Returns a host to which clients can connect. They cannot connect to an unspecified address. */
+/** Clients cannot connect to an unspecified address. */
 function reachableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;
@@ -130,7 +128,7 @@ function exampleCommand(url: string, rights: CliRights | null): string {
   return `curl -g${header} ${shellQuote(url)}`;
 }
 
-/** Quotes a string for a POSIX shell. Single quotes make all other characters literal. */
+/** For a POSIX shell: single quotes make all other characters literal. */
 export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -13,15 +13,14 @@ import { additionOptions, readAdditions, readSchemaOption } from "./database/add
 import { parseKeyOptions } from "./database/declared_view_keys.ts";
 
 /**
- * The arguments that start a service for a database, from a configuration file, or with example
- * data. By default, the service uses the configuration file in the current folder.
+ * The arguments that start a service for a database, from a configuration file (default: the file
+ * in the current folder), or with example data.
  */
 export type ServeCommand = Extract<
   ReturnType<typeof parseServeArguments>,
   { readonly kind: "serve" }
 >;
 
-/** Parses the arguments for serving. Throws a {@link Misuse}. */
 export function parseServeArguments(args: readonly string[]) {
   const words = readCommandWords(null, args, serveOptions);
   const { positionals, text, flag } = words;

@@ -23,7 +23,7 @@ export async function serveDemonstration(rights: CliRights, runtime: Runtime): P
     config: {
       db,
       runtime,
-      // Prevents the warning about a missing secret. Cursors need not stay valid after a restart.
+      // Prevents the warning about a missing secret.
       secret: runtime.random.bytes(32).toBase64(),
       auth: tokenAuth(rights),
       middleware: dnsRebindingGuard(rights),

@@ -1,14 +1,14 @@
 export type StopSignal = "SIGTERM" | "SIGINT";
 
 /**
- * Calls `stop` when this process must end. `reachedChildren` is true if child processes have
- * received the signal, too. Returns a function that removes the listeners.
+ * Calls `stop` when this process must end. `reachedChildren` is true if the signal was also sent to
+ * child processes. Returns a function that removes the listeners.
  */
 export function onStopSignals(
   stop: (signal: StopSignal, reachedChildren: boolean) => void,
 ): () => void {
   const terminate = () => stop("SIGTERM", false);
-  // A terminal sends SIGINT to all processes of its group, so child processes receive it, too.
+  // A terminal sends SIGINT to all processes of its group, so child processes have it, too.
   const interrupt = () => stop("SIGINT", Deno.stdin.isTerminal());
   // With `--watch`, a changed file restarts the program in the same process, without a signal.
   globalThis.addEventListener("unload", terminate);
@@ -29,7 +29,7 @@ export function onHangUp(hangUp: () => void, close: () => void): () => void {
   if (Deno.build.os === "windows") return () => {};
   const hadTerminal = Deno.stdin.isTerminal();
   const listener = () => {
-    // A SIGHUP can also mean that the terminal was closed: then this process has no terminal.
+    // A SIGHUP also means a closed terminal: then this process has no terminal any more.
     if (hadTerminal && !Deno.stdin.isTerminal()) close();
     else hangUp();
   };

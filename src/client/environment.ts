@@ -6,12 +6,11 @@ import type {
 } from "../api/client_environment.ts";
 import type { Transport } from "../api/transport.ts";
 
-/** Sends a request by the `fetch` of the runtime. */
 export function browserFetch(request: Request): Promise<Response> {
   return fetch(request);
 }
 
-/** Returns the functions of this runtime that requests need. */
+/** The functions of this runtime that requests need. */
 export function requestEnvironment(): RequestEnvironment {
   return {
     fetch: browserFetch,
@@ -21,17 +20,17 @@ export function requestEnvironment(): RequestEnvironment {
       return () => clearTimeout(timer);
     },
     random: Math.random,
-    // `crypto.randomUUID` exists only in secure contexts (HTTPS), so this function does not use it.
+    // `crypto.randomUUID` exists only in secure contexts (HTTPS).
     randomId: () => crypto.getRandomValues(new Uint32Array(4)).join("-"),
   };
 }
 
-/** Returns the functions of this runtime. The browser APIs that it lacks are undefined. */
+/** The functions of this runtime. A browser API that it lacks is undefined. */
 export function browserEnvironment(): ClientEnvironment {
   return browserEnvironmentOf({ environment: requestEnvironment() });
 }
 
-/** Adds to a client's environment what live lists need. Pages that only send requests omit it. */
+/** Completes a client's environment for live lists. Pages that only send requests omit it. */
 export function pageEnvironmentOf(
   { environment }: Pick<Transport, "environment">,
 ): PageEnvironment {
@@ -40,7 +39,7 @@ export function pageEnvironmentOf(
     isHidden: () => !!world.document?.hidden,
     onWake(run) {
       const ending = new AbortController();
-      // `visibilitychange` bubbles from the document, so the window receives all three events.
+      // The event `visibilitychange` of the document bubbles to the window.
       for (const event of ["online", "pageshow", "visibilitychange"]) {
         world.addEventListener?.(event, run, ending);
       }
@@ -50,7 +49,7 @@ export function pageEnvironmentOf(
   };
 }
 
-/** Completes a client's environment by the APIs that the tabs of an origin share. */
+/** Completes a client's environment by the APIs through which tabs of an origin communicate. */
 export function browserEnvironmentOf(transport: Pick<Transport, "environment">): ClientEnvironment {
   return {
     locks: world.navigator?.locks,
@@ -60,12 +59,11 @@ export function browserEnvironmentOf(transport: Pick<Transport, "environment">):
   };
 }
 
-/** Writes a message for the developer to the console. */
 export function reportMisuse(message: string): void {
   console.error(message);
 }
 
-// Some runtimes lack some of these globals, although TypeScript declares all of them.
+// A runtime can lack some of these globals, although TypeScript declares all of them.
 const world = globalThis as unknown as Partial<BrowserGlobals>;
 
 interface BrowserGlobals {

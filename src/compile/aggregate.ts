@@ -9,10 +9,9 @@ import { joinRelatedRows } from "./related_rows.ts";
 import { compileFilter, prependScanCheck } from "./where.ts";
 
 /**
- * Compiles an aggregate to SQL. An inner SELECT computes the groups. Its columns have the names
- * that `having` and `order` use, so both are compiled like any filter and order. A result row
- * contains the keys, then the metrics. `check` is SQL that can stop a long statement, if the engine
- * cannot stop statements itself.
+ * Compiles an aggregate to SQL. An inner SELECT computes the groups, with the column names that
+ * `having` and `order` use, so that both are compiled like any filter and order. A result row
+ * contains the keys, then the metrics. `check` is SQL that can stop a long statement, or null.
  */
 export function compileAggregate(
   plan: AggregatePlan,
@@ -48,7 +47,7 @@ export function compileAggregate(
   }${order} LIMIT ${rawSql(String(limit))}`;
 }
 
-/** Returns a clause that evaluates `check` for each row of a group. Empty if no check is needed. */
+/** Returns a clause that evaluates `check` for each row of a group, or "". */
 function checkOfGroups(check: Fragment | null, { groupCheck }: Dialect): Fragment {
   return check === null || groupCheck === null ? rawSql("") : groupCheck(check);
 }

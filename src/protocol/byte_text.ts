@@ -43,7 +43,7 @@ export function base64ToBytes(text: string): Uint8Array {
 /**
  * Decodes a part of a string as base64url without padding (RFC 4648, section 5) into `bytes`.
  * Returns true if the part is the canonical spelling of exactly `bytes.length` bytes. The
- * platform's decoders also accept other spellings, so a client could use a single-use token several
+ * platform's decoders also accept other spellings: a single-use token would be usable several
  * times.
  */
 export function decodeBase64url(text: string, from: number, bytes: Uint8Array): boolean {

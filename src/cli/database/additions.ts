@@ -5,7 +5,6 @@ import { isServerUrl } from "../../engines/server_url.ts";
 import { type CommandWords, Misuse, splitCommaList } from "../command_options.ts";
 import { quoteIdentifier } from "../../sql/fragment.ts";
 
-/** The options of several commands that name SQL functions and SQLite extensions. */
 export const additionOptions = {
   functions: { type: "string" },
   extension: { type: "string", multiple: true },
@@ -13,9 +12,8 @@ export const additionOptions = {
 
 /** The SQL functions and extensions to load for SQLite, or the Postgres functions to serve. */
 export interface GivenAdditions {
-  /** The functions and extensions; absent if the arguments name none. */
   readonly additions?: SqliteAdditions;
-  /** The functions of Postgres to serve, or `*` for all; absent for none. */
+  /** The functions of Postgres to serve, or `*` for all. Absent for none. */
   readonly functions?: readonly string[];
 }
 
@@ -48,9 +46,9 @@ export function readAdditions(
 }
 
 /**
- * Parses the value of `--schema`: names separated by commas, or `*` for all schemas. A name with a
- * comma or a quote must be in double quotes, as in SQL. Unlike in SQL, a name keeps its upper case
- * even without quotes. Returns null for an invalid list.
+ * Parses `--schema`: names separated by commas, or `*` for all schemas. A name with a comma or a
+ * quote must be in double quotes, as in SQL. Unlike in SQL, a name without quotes keeps its upper
+ * case. Returns null for an invalid list.
  */
 export function readSchemaNames(text: string): readonly string[] | null {
   const names: string[] = [];
@@ -73,7 +71,7 @@ export function formatSchemaName(name: string): string {
   return /^\s|\s$|[",]|^\*$/.test(name) ? quoteIdentifier(name) : name;
 }
 
-/** Reads the option `--schema`; null if missing. Throws a {@link Misuse} for invalid names. */
+/** Returns null if the option is missing. Throws a {@link Misuse} for invalid names. */
 export function readSchemaOption(words: CommandWords<"schema">): readonly string[] | null {
   const text = words.text("schema");
   if (text === null) return null;

@@ -6,7 +6,6 @@ import type { GivenAdditions } from "./additions.ts";
 
 /** The database or the configuration file of a command that imports or indexes rows. */
 export interface SourceArguments extends GivenAdditions {
-  /** The file or URL of a database; null if the arguments name none. */
   readonly database: string | null;
   /** The path of a configuration file, or null for the file in the current folder. */
   readonly config: string | null;

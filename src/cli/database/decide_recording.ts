@@ -12,17 +12,17 @@ export interface RecordingOptions {
   readonly schema: string | null;
 }
 
-/** How changes are recorded, and so which changes live streams show. */
+/** How changes are recorded. This determines which changes live streams show. */
 export interface Recording {
-  /** The options of the change log; null if there is no log, and therefore no live stream. */
+  /** The options of the change log; null without change log, and so without live streams. */
   readonly changes: ChangesOptions | null;
-  /** A sentence for the banner that says which changes live streams show. */
+  /** A sentence for the banner: which changes live streams show. */
   readonly streams: string;
 }
 
 /**
- * Sets up the best recording of changes that the rights of the database user allow: triggers (if
- * requested), or a log of only the service's writes, or none. `streams` names the missing rights.
+ * Sets up the best recording of changes that the database user may set up: triggers (if requested),
+ * a log of only the service's writes, or none. `streams` names the missing rights.
  */
 export async function decideRecording(
   { driver }: Database,

@@ -5,7 +5,7 @@ import type { Observer } from "../../runtime/runtime.ts";
 import { Misuse } from "../command_options.ts";
 import { readSchemaNames } from "./additions.ts";
 
-/** The key columns of views and of tables without a primary key, by the view's or table's name. */
+/** The key columns of views and of tables without a primary key, by name. */
 export type DeclaredKeys = Readonly<Record<string, readonly string[]>>;
 
 /**
@@ -33,7 +33,7 @@ const pattern = /^(?:"((?:[^"]|"")+)"|([^"=][^=]*))=(.+)$/;
 
 /**
  * Returns the options without the keys whose view or column no longer exists, and reports these
- * keys. At the start of the program, such a key is an error instead.
+ * keys. When the program starts, such a key is an error.
  */
 export async function withRemainingKeys(
   db: Pick<Database, "introspect">,

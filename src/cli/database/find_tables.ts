@@ -53,7 +53,7 @@ export async function findTables(
   }
 }
 
-/** Returns a hint that names other schemas, because the requested schemas have no tables. */
+/** Returns a hint with the names of other schemas that have tables, or "" if there are none. */
 function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
   const open = schemas.filter(({ isOpen }) => isOpen);
   if (open.length === 0) return "";
@@ -66,7 +66,7 @@ function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
 const maxNamed = 5;
 const maxLines = 20;
 
-/** Returns why a schema is not served, as the end of a sentence. */
+/** Returns the end of a sentence: why a schema is not served. */
 function reasonOf(schema: LeftOutSchema): string {
   return schema.isOpen
     ? `${countOf(schema)}; ${optionFor(schema)} serves ${schema.tables === 1 ? "it" : "them"}`

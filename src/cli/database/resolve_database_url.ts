@@ -2,8 +2,8 @@ import { isServerUrl, withoutSecrets } from "../../engines/server_url.ts";
 import { pathExists } from "../path_exists.ts";
 
 /**
- * Returns the URL of the database that `place` names. A path without a scheme is a SQLite file.
- * Throws a plain Error if the file is missing, because opening it would create it.
+ * Returns the URL of a database. A path without a scheme is a SQLite file. Throws a plain Error if
+ * the file is missing, because opening it would create it.
  */
 export async function databaseUrl(place: string): Promise<string> {
   const url = urlOf(place);
@@ -24,7 +24,7 @@ export async function urlOfDatabaseToMigrate(place: string, dryRun: boolean): Pr
 
 function urlOf(place: string): string {
   if (isServerUrl(place)) return place;
-  // A single letter before the colon is not a scheme, but a drive of Windows.
+  // A single letter before the colon is a drive of Windows, not a scheme.
   return /^[a-z][a-z0-9+.-]+:/i.test(place) ? place : `sqlite:${place}`;
 }
 

@@ -41,19 +41,15 @@ interface ServeDatabaseOptions {
   readonly runtime: Runtime;
   /** The key-value store to share with other workers. */
   readonly kv: string | undefined;
-  /** The file or URL of the key-value store with the accounts; undefined without accounts. */
+  /** The file or URL of the key-value store with the accounts. Undefined without accounts. */
   readonly accountsIn: string | undefined;
-  /** True to make every table with string columns searchable. */
   readonly isSearched: boolean;
   /** The Postgres schemas with the tables; null for the first schema in the search path. */
   readonly schemas: readonly string[] | null;
-  /** The key columns of views, and of tables without a primary key. Default: none. */
   readonly keys?: DeclaredKeys;
   /** True if the tables have changed since the start. Then `keys` may name missing views. */
   readonly isReread?: boolean | undefined;
-  /** SQL functions and SQLite extensions to load. Default: none. */
   readonly additions?: SqliteAdditions | undefined;
-  /** The functions of Postgres to serve, or `*` for all. Default: none. */
   readonly functions?: readonly string[] | undefined;
   /** How changes are recorded in a writable database; null for no change log and no streams. */
   readonly recording: RecordingOptions | null;
@@ -85,7 +81,7 @@ export async function serveDatabase(
   };
   const read = options.isReread === true ? await withRemainingKeys(db, wanted, observe) : wanted;
   const { tables, functions } = await findTables(db, read, runtime);
-  // If callers have their own roles, the limits of the connection's role do not matter.
+  // If callers have roles of their own, the limits of the connection's role have no effect.
   const limitsOf = async (some: readonly TableInfo[]) =>
     acting === null ? await readRoleLimits(db.driver, some) : new Map<TableInfo, RoleLimits>();
   const limits = await limitsOf(tables);
@@ -212,7 +208,6 @@ function definition(
 }
 
 interface WritingOptions {
-  /** The database as the user wrote it in the arguments. */
   readonly place: string;
   /** The Postgres schema to add at the end of the search path; null for none. */
   readonly schema: string | null;
@@ -223,7 +218,6 @@ interface WritingOptions {
 
 type WritableDatabase = Awaited<ReturnType<typeof openForWriting>>;
 
-/** Prints how opening for writing will change a SQLite file, then opens the database. */
 async function openForWriting(url: string, options: WritingOptions) {
   const { schema, additions, observe } = options;
   if (schema !== null && !isServerUrl(url)) {
@@ -237,7 +231,7 @@ async function openForWriting(url: string, options: WritingOptions) {
   return { db: await openDatabase(known, { ...additions, observe }), journalMode: null };
 }
 
-/** Prints what the service will install in a SQLite file. Returns the file's journal mode. */
+/** Prints what the service will install in a SQLite file, and returns the file's journal mode. */
 async function announceFile(url: string, options: WritingOptions): Promise<string> {
   const before = await openDatabase(url, { readOnly: true, observe: options.observe });
   try {
@@ -267,7 +261,7 @@ async function announceInstallation(
   observe({ kind: "notice", message });
 }
 
-/** Stores the earlier journal mode of a SQLite file, so that `uninstall` can restore it. */
+/** Stores the journal mode of a SQLite file, so that `uninstall` can restore it. */
 async function saveJournalMode({ db, journalMode }: WritableDatabase): Promise<void> {
   if (journalMode === null) return;
   await db.driver.query({
@@ -289,9 +283,9 @@ async function withSchema(url: string, schema: string): Promise<string> {
 }
 
 /**
- * Returns the resource `functions`, or `db_functions` if a table is named `functions`. Its
- * procedures call the functions of the database. Without functions, returns an empty list. Volatile
- * functions need the right to write, unless row-level policies determine the rights.
+ * Returns the resource `functions` (or `db_functions` if a table has this name), whose procedures
+ * call the functions of the database. Without functions, returns an empty list. Volatile functions
+ * need the right to write, unless row-level policies determine the rights.
  */
 function functionsResource(
   functions: Introspection["functions"],

@@ -8,7 +8,7 @@ import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { requireConfiguration } from "../configuration_file.ts";
 import type { DescribeCommand } from "../command_arguments.ts";
 
-/** Prints a service's description, or compares it with a file. Returns 1 if they differ. */
+/** Returns 1 if the description differs from the file. */
 export async function runDescribeCommand(command: DescribeCommand): Promise<number> {
   const text = await describe(command);
   const { check, form } = command;
@@ -90,7 +90,7 @@ async function readText(path: string): Promise<string | null> {
   }
 }
 
-/** Writes everything before the process exits: a pipe accepts a long string only in parts. */
+/** A pipe accepts a long string only in parts, so writes all parts before the process exits. */
 async function printAll(text: string): Promise<void> {
   let rest = new TextEncoder().encode(text);
   while (rest.length > 0) rest = rest.subarray(await Deno.stdout.write(rest));

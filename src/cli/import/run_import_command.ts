@@ -12,7 +12,6 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { AcceptingOption, ImportOutcome } from "../../api/imports.ts";
 import { withOption } from "../../resource/import/line_errors.ts";
 
-/** Runs the command `import`, and returns the exit code. */
 export async function runImportCommand(command: ImportCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   const { file, format, into, chunk, dryRun, reading } = command;
@@ -39,7 +38,7 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
     return 1;
   } finally {
     await app.close();
-    // If no row was written to a SQLite file, closing restores the file's journal mode.
+    // If no row was written to a SQLite file, `close` restores the file's journal mode.
     if ("driver" in config.db) await config.db.close();
   }
 }
@@ -68,10 +67,10 @@ function forShell({ name, value }: AcceptingOption): string {
   return `--${name} ${isPlain ? value : `'${value.replaceAll("'", "'\\''")}'`}`;
 }
 
-/** Time between two lines about the progress, in milliseconds. */
+/** Milliseconds between two lines about the progress. */
 const everyMs = 1_000;
 
-/** Prints how many rows are imported, and how fast, to the standard error. */
+/** Prints the number and the speed of imported rows to the standard error. */
 export class ImportProgress {
   readonly #isTerminal = process.stderr.isTTY === true;
   readonly #clock: Pick<Clock, "elapsedMs">;
@@ -84,7 +83,7 @@ export class ImportProgress {
     this.#beganAt = this.#shownAt = clock.elapsedMs();
   }
 
-  /** Prints the progress at intervals. On a terminal, each line replaces the previous one. */
+  /** On a terminal, each line replaces the previous line. */
   show({ rows }: ImportOutcome): void {
     const now = this.#clock.elapsedMs();
     if (now - this.#shownAt < everyMs) return;
@@ -94,13 +93,11 @@ export class ImportProgress {
     process.stderr.write(this.#isTerminal ? `\r${line}` : `${line}\n`);
   }
 
-  /** Ends the line of the progress, if one was printed. */
   end(): void {
     if (this.#isOpen) process.stderr.write("\n");
     this.#isOpen = false;
   }
 
-  /** Returns the summary of the import for the last line. */
   done({ rows, written }: ImportOutcome, dryRun: boolean): string {
     const seconds = ((this.#clock.elapsedMs() - this.#beganAt) / 1_000).toFixed(1);
     const done = dryRun

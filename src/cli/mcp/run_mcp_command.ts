@@ -9,11 +9,11 @@ import { openReopening, withSharedSecrets } from "../reopen/reopening_service.ts
 import { type OpenService, openService } from "../run_service.ts";
 import type { McpCommand } from "../command_arguments.ts";
 
-/** Serves a database by MCP on the standard input and output, with the rights of the operator. */
+/** Serves a database by MCP over standard input and output, with the rights of the operator. */
 export async function runMcpCommand(
   { database, write, schemas, additions, functions }: McpCommand,
 ): Promise<number> {
-  // Observations go to the standard error, because the standard output belongs to MCP.
+  // The standard output belongs to MCP, so observations go to the standard error.
   const runtime = systemRuntime(consoleObserver());
   const token = makeServiceToken(runtime.random);
   const rights = decideCliRights({ host: "127.0.0.1", public: false, writable: write }, token);

@@ -29,7 +29,6 @@ import type { ResourceDefinition } from "../../resource/define/resource_definiti
 import { importModule, requireConfiguration } from "../configuration_file.ts";
 import { urlOfDatabaseToMigrate } from "../database/resolve_database_url.ts";
 
-/** Runs the command `migrate`, and returns the exit code. */
 export async function runMigrateCommand(command: MigrateCommand): Promise<number> {
   const opened = await openMigrated(command);
   try {
@@ -84,7 +83,7 @@ export async function migrateDatabase(
   dialogue.print(isApplied ? "Done." : "Another process has done it.");
 }
 
-/** For a check, runs all files in an empty database. Otherwise throws if a file has not run. */
+/** For a check, runs all files in an empty database. Otherwise throws if a file has not run yet. */
 async function prepareFiles(run: FilesRun, check: boolean): Promise<void> {
   const { driver, folder } = run;
   if (check) {
@@ -113,7 +112,7 @@ function requireSame(
   throw new Error(`${place} differs from the declared tables:\n${listed}`);
 }
 
-/** Asks if columns were renamed. If the user does not confirm a rename, the old column is kept. */
+/** Asks if columns were renamed. Without confirmation of a rename, the old column stays. */
 function answered(
   run: MigrationRun,
   questions: readonly PossibleRename[],
@@ -146,7 +145,7 @@ function show(plan: MigrationPlan, { label }: Database, { print }: MigrateTermin
   if (plan.steps.length === 0 && plan.refusals.length === 0) {
     print(`${label} is as its tables are declared.`);
   }
-  // The statements of a refused migration are not printed: the user might run them by hand.
+  // The user might run the statements of a refused migration by hand.
   for (const step of plan.refusals.length === 0 ? plan.steps : []) {
     print(`-- ${titleOf(step)}\n${step.sql};`);
   }
@@ -155,11 +154,11 @@ function show(plan: MigrationPlan, { label }: Database, { print }: MigrateTermin
 
 interface MigrateTerminal {
   readonly print: (line: string) => void;
-  /** Asks the user a yes/no question. Null without a terminal. */
+  /** Asks the user a question, and returns true for "yes". Null without a terminal. */
   readonly ask: ((question: string) => boolean) | null;
 }
 
-/** Runs the SQL files of a folder, records them as applied without running them, or undoes them. */
+/** Runs the SQL files of a folder, undoes them, or records them as applied without running them. */
 async function migrateByFiles(
   command: MigrateCommand,
   { db, folder }: { readonly db: Database; readonly folder: string },
@@ -217,13 +216,12 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A database to migrate, and the tables that it should have afterwards. */
 interface DatabaseToMigrate {
   readonly db: Database;
   readonly tables: readonly TableInfo[];
 }
 
-/** Opens a database and loads its intended tables. Throws an Error if either does not exist. */
+/** Throws an Error if the database or the intended tables do not exist. */
 export async function openMigrated(command: MigrateCommand): Promise<DatabaseToMigrate> {
   const { database, tables, migrations, write, check } = command;
   const isByFiles = migrations !== null && write === null && !check;
@@ -248,7 +246,7 @@ async function openNamed(
 ): Promise<Database> {
   const onlyReads = dryRun || write !== null || (check && migrations === null);
   const url = await urlOfDatabaseToMigrate(database, onlyReads);
-  // A command that only reads must not change the file's journal mode, as opening for writing does.
+  // Opening for writing would change the file's journal mode, so a command that reads does not.
   const readOnly = onlyReads && /^(?:node-)?sqlite:(?!:memory:)/i.test(url);
   return await openDatabase(url, { ...additions, readOnly });
 }
@@ -281,7 +279,7 @@ function isOfDrizzle(value: unknown): boolean {
 }
 
 function isTable(value: unknown): value is TableLike<unknown, unknown> {
-  // A column also has this member. Only a table has no prototype.
+  // A column has this member, too. Only a table has no prototype.
   return typeof value === "object" && value !== null && tableInfoKey in value &&
     Object.getPrototypeOf(value) === null;
 }

@@ -4,7 +4,7 @@ import type { Database } from "../../db/database.ts";
 import type { WrittenPart } from "../../db/engine/migrations_engine.ts";
 import type { MigrationPlan, MigrationStep } from "../../db/migrations/migration_plan.ts";
 
-/** Writes a plan to files of SQL. A second file contains statements that must commit alone. */
+/** Writes a plan to SQL files. A second file contains the statements that must commit alone. */
 export async function writePlan(
   { steps }: MigrationPlan,
   { db, folder, name }: { readonly db: Database; readonly folder: string; readonly name: string },
@@ -29,7 +29,7 @@ function textOf({ isApart, steps }: WrittenPart): string {
   return [...(isApart ? ["-- no transaction\n"] : []), ...statements].join("\n");
 }
 
-/** Returns one line: a statement's purpose, lock, and the table or column that loses its values. */
+/** Returns a statement's purpose, its lock, and the table or column that loses its values. */
 export function titleOf({ purpose, lock, loses }: MigrationStep): string {
   const locks = lock === null ? "" : ` (lock: ${lock})`;
   const values = loses === null ? "" : `: VALUES OF ${loses} ARE LOST`;

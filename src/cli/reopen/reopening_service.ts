@@ -14,7 +14,7 @@ import type { CliService } from "../cli_service.ts";
 
 interface ReopeningOptions {
   readonly open: (runtime: Runtime, isFirst: boolean) => Promise<OpenService>;
-  /** True to check the tables every few seconds; else only after signals and failures. */
+  /** True to check the tables every few seconds; false to check only after signals and failures. */
   readonly watches: boolean;
   /** True if this process handles SIGHUP. */
   readonly takesSignals: boolean;
@@ -22,8 +22,8 @@ interface ReopeningOptions {
 }
 
 /**
- * Opens a service for the tables of a database, and opens it again when the tables have changed.
- * New requests then go to the new app. If the new app cannot be opened, the old app continues.
+ * Opens a service for the tables of a database. When the tables have changed, opens a new app for
+ * new requests. If the new app cannot be opened, the old app continues.
  */
 export async function openReopening(options: ReopeningOptions): Promise<OpenService> {
   const service = new ReopeningService(options);
@@ -32,21 +32,21 @@ export async function openReopening(options: ReopeningOptions): Promise<OpenServ
 
 class ReopeningService {
   readonly #options: ReopeningOptions;
-  /** Leaves the request's async context, so that checks do not run in its transaction. */
+  /** Without the async context of a request, checks do not run in the request's transaction. */
   readonly #outside = AsyncLocalStorage.snapshot();
-  /** The runtime of the apps, whose observer notices failed statements. */
+  /** The runtime of the apps. Its observer notices failed statements. */
   readonly #runtime: Runtime;
   #opened: OpenService | null = null;
   #reopening: ReplaceableApp | null = null;
   #known: TableStates = new Map();
   /** How the current app records changes. */
   #installed = "";
-  /** The schema version that the last check found; null if the database did not respond. */
+  /** The schema version at the last check; null if the database did not respond. */
   #version: string | null = null;
   #checkOfFailure: Promise<void> | null = null;
   /** The table comparison in progress, or null. A comparison opens a new app after a change. */
   #comparing: Promise<void> | null = null;
-  /** True if the next check must open a new app even if nothing has changed. */
+  /** True if the next check must open a new app, even if the schema version has not changed. */
   #isAsked = false;
   #lastCheck = Promise.resolve();
   #nextCheck: Promise<void> | null = null;
@@ -120,7 +120,7 @@ class ReopeningService {
     void before?.close();
   }
 
-  /** Opens an app. The app calls `tablesChanged` to ask if it may have outdated tables. */
+  /** Opens an app. The app calls `tablesChanged` to ask if its tables may be outdated. */
   async #open(isFirst: boolean): Promise<OpenService> {
     let opened: OpenService | null = null;
     const tablesChanged = async () => {
@@ -133,7 +133,7 @@ class ReopeningService {
     return opened;
   }
 
-  /** Resolves when the check ends, or when a request must not wait longer for it. */
+  /** Resolves when the check has ended, or after the longest time that a request may wait. */
   async #ended(check: Promise<void> | null): Promise<void> {
     if (check === null) return;
     const late = Promise.withResolvers<void>();
@@ -189,7 +189,7 @@ class ReopeningService {
     this.#checksFrom = to + Math.min(9 * (to - from), maxRestMs);
     const isOther = this.#isAsked || (now !== null && now !== this.#version);
     if (isOther && !this.#isClosed) this.#comparing ??= this.#compareTables(now);
-    // A schema comparison that an earlier check has started may still be running.
+    // An earlier check may have started a comparison that is still running.
     await this.#ended(this.#comparing);
   }
 
@@ -197,7 +197,7 @@ class ReopeningService {
     try {
       await this.#compare(version);
     } catch (error) {
-      // The next check compares the tables again, after a longer pause.
+      // The next check compares again, after a longer pause.
       this.#version = null;
       this.#checksFrom = this.#runtime.clock.elapsedMs() + restAfterFailureMs;
       this.#options.runtime.observe({ kind: "tables_unread", error });
@@ -206,7 +206,7 @@ class ReopeningService {
     }
   }
 
-  /** Compares the tables. Changes after `version` was read are found by the next check. */
+  /** Compares the tables. The next check finds changes after the read of `version`. */
   async #compare(version: string | null): Promise<void> {
     const service = this.#opened?.service;
     const isAsked = this.#isAsked;
@@ -222,7 +222,7 @@ class ReopeningService {
     this.#opened = next;
     this.#known = now;
     this.#installed = await next.service.installed?.() ?? "";
-    // A migration often has several transactions, so a missing table may soon be there again.
+    // A migration often has several transactions, so a missing table may soon be created again.
     const until = this.#runtime.clock.elapsedMs() + migrationMs;
     this.#watchedUntil = Math.max(this.#watchedUntil, until);
     this.#watch();
@@ -232,13 +232,13 @@ class ReopeningService {
   }
 }
 
-/** Returns true if changed tables can be the reason of an observed failure. */
+/** Returns true if changed tables can be the reason of a failure. */
 function mayBeOfChange(observation: Observation): boolean {
-  // A value that does not fit may mean that its column has another type now.
+  // A value that does not fit can mean that the type of its column has changed.
   if (observation.kind === "value_does_not_fit") return true;
   let error: unknown = "error" in observation ? observation.error : null;
   for (let depth = 0; error instanceof Error && depth < 5; depth++, error = error.cause) {
-    // Without a DatabaseError as its cause, the problem comes from a check: no new one is needed.
+    // Without a DatabaseError as its cause, the problem is from a check: no other is needed.
     const isFound = error instanceof Problem && error.slug === "schema-changed";
     if (isFound && error.cause instanceof DatabaseError) return true;
     if (error instanceof DatabaseError && error.kind === "other") return true;
@@ -248,23 +248,23 @@ function mayBeOfChange(observation: Observation): boolean {
 
 const watchMs = 2_000;
 const maxRestMs = 200;
-/** Milliseconds between a failed comparison and the next comparison. */
+/** Milliseconds between a failed comparison and the next one. */
 const restAfterFailureMs = 1_000;
-/** How long the tables are checked every few seconds after a change, in milliseconds. */
+/** How long the tables are checked every few seconds after a change was found, in milliseconds. */
 const migrationMs = 60_000;
 /** How long a failed request waits for a check, in milliseconds. */
 const maxWaitMs = 2_000;
 
-/** A random secret for several apps that have no secret in their configuration. */
+/** A random secret that several apps share if their configuration has no secret. */
 interface SharedSecret {
   readonly secret: string;
-  /** The end of the warning "cursors end with …", e.g. "this process". Null for no warning. */
+  /** The end of the warning "cursors end with …", such as "this process". Null for no warning. */
   readonly endsWith: string | null;
 }
 
 /**
- * Returns the configuration of one of several apps. In development, the apps share random values
- * for secrets that are not set. In production, a missing secret prevents the start.
+ * In development, several apps share random values for secrets that are not set. In production, a
+ * missing secret prevents the start.
  */
 export function withSharedSecrets(
   config: CliService["config"],

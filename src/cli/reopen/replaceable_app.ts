@@ -4,21 +4,20 @@ import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { sleep } from "../../runtime/runtime.ts";
 import type { OpenService } from "../run_service.ts";
 
-/** An app that can be replaced by another app while the listener stays the same. */
+/** An app that another app can replace while the listener stays the same. */
 export interface ReplaceableApp {
-  /** The app for the listener. It passes each request to the current app. */
+  /** The app of the listener. Passes each request to the current app. */
   readonly app: App;
   /** Makes `next` the current app. The previous app closes when its requests have ended. */
   replaceBy(next: OpenService): void;
 }
 
-/** An open app, and the number of responses that it is still sending. */
+/** An open app, and the number of responses that it is sending. */
 interface Generation {
   readonly app: App;
   answering: number;
 }
 
-/** The checks for changed tables. A request can wait until a check ends. */
 export interface SchemaChecks {
   /** Resolves when the current check has ended. */
   readonly ended: () => Promise<void>;
@@ -27,7 +26,7 @@ export interface SchemaChecks {
   readonly current: () => Promise<unknown>;
 }
 
-/** Creates an app that checks for changed tables before it describes them, and after failures. */
+/** Creates an app that checks for changed tables after failures, and before describing tables. */
 export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
   let current: Generation = { app: first, answering: 0 };
   let isDraining = false;
@@ -40,7 +39,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
     try {
       return await generation.app.fetch(request, info);
     } finally {
-      // A response counts until it has been sent, which can be long after it was created.
+      // A response counts until the client has received it, which can be long after its creation.
       const sent = Promise.resolve(info?.completed).catch(() => {});
       void sent.then(() => generation.answering--);
     }
@@ -53,7 +52,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
     if (response.status >= 500) await looks.ended();
     else if (isUnknown(response, request, asked.app)) await looks.current();
     else return response;
-    // If the tables changed and changed back, the app is the same. Only the version differs.
+    // If the tables changed and then changed back, the app is the same, but the version is not.
     const isOther = response.status >= 500 && looks.version() !== version;
     if (current === asked && !isOther) return response;
     if (!reads.has(request.method)) {
@@ -64,7 +63,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
   }
 
   async function end(generation: Generation): Promise<void> {
-    // The live streams end at different times, and their clients reconnect to the next app.
+    // The live streams end at different times. Then their clients reconnect to the next app.
     generation.app.drain();
     for (let waitedMs = 0; waitedMs < maxWaitMs; waitedMs += askMs) {
       if (generation.answering === 0 || isClosing) break;
@@ -104,7 +103,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
   };
 }
 
-/** Returns true for a 405 and for an unknown path: changed tables could allow the request. */
+/** Returns true for a 405 and for an unknown path: with changed tables, the request may succeed. */
 function isUnknown({ status }: Response, { url }: Request, { resources }: App): boolean {
   if (status === 405) return true;
   if (status !== 404) return false;
@@ -131,6 +130,6 @@ async function changedTables({ headers: given, body }: Response): Promise<Respon
   return new Response(JSON.stringify(problem.toBody()), { status: problem.status, headers });
 }
 
-/** How long to wait for the end of the last responses, e.g. a large export, in milliseconds. */
+/** How long to wait for the last responses, such as a large export, in milliseconds. */
 const maxWaitMs = 600_000;
 const askMs = 50;

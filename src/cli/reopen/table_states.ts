@@ -3,10 +3,10 @@ import type { TablesChanged } from "../../runtime/observations/tables_changed.ts
 import type { Introspection } from "../../db/introspection.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
-/** The tables and functions of a database by name. Only equal definitions have equal strings. */
+/** The tables and functions of a database by name. Strings are equal if the definitions are. */
 export type TableStates = ReadonlyMap<string, string>;
 
-/** Describes tables and functions of a database as strings, so that two states can be compared. */
+/** Describes tables and functions as strings, so that two states can be compared. */
 export function describedTables(
   tables: readonly TableInfo[],
   limits: ReadonlyMap<TableInfo, RoleLimits> = new Map(),
@@ -33,7 +33,7 @@ export function describedTables(
   ]);
 }
 
-/** Returns the names of tables that differ between two states of the database. */
+/** Returns the names of tables that differ between two states. */
 export function tableChanges(
   before: TableStates,
   after: TableStates,
@@ -46,7 +46,7 @@ export function tableChanges(
   };
 }
 
-/** A default may be a bigint, which JSON cannot represent. */
+/** A default may be a bigint. */
 function textOf(value: unknown): string {
   return JSON.stringify(value, (_, part) => typeof part === "bigint" ? `${part}n` : part);
 }

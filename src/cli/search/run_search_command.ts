@@ -6,7 +6,6 @@ import { configOfSource } from "../database/command_config.ts";
 import type { SearchCommand } from "../command_arguments.ts";
 import type { ReindexProgress } from "../../search/search_indexes.ts";
 
-/** Runs the command `search`, which indexes all rows again. Returns the exit code. */
 export async function runSearchCommand(command: SearchCommand): Promise<number> {
   const app = await createApp(
     await configOfSource(command, systemRuntime(consoleObserver()), true),
@@ -24,7 +23,7 @@ export async function runSearchCommand(command: SearchCommand): Promise<number> 
 
 const width = 30;
 
-/** Prints the indexing progress to standard error: a bar on a terminal, else a line per index. */
+/** Prints the progress to the standard error: a bar on a terminal, otherwise lines. */
 export class ProgressBar {
   readonly #isTerminal = process.stderr.isTTY === true;
   readonly #indexes = new Map<string, boolean>();

@@ -5,13 +5,12 @@ import { databaseUrl } from "../database/resolve_database_url.ts";
 import { printable } from "../printable.ts";
 import type { UninstallCommand } from "../command_arguments.ts";
 
-/** Runs the `uninstall` command, and returns the exit code. */
 export async function runUninstallCommand({ database }: UninstallCommand): Promise<number> {
   await uninstall(database, (line) => console.log(line));
   return 0;
 }
 
-/** Removes the service's tables and triggers from a database, after printing a list of them. */
+/** Prints a list of the service's tables and triggers in a database, then removes them. */
 export async function uninstall(place: string, print: (line: string) => void): Promise<void> {
   const url = await databaseUrl(place);
   const shown = withoutSecrets(place);

@@ -2,14 +2,14 @@ import { listenError } from "../../listen/listener.ts";
 import type { ListenOrder, WorkerProcess } from "./worker_process.ts";
 
 /**
- * Distributes the connections to one port among the workers. The workers share the port, and the
- * kernel chooses a worker for each connection. A worker that retires (is replaced) receives no new
- * connections for a while before its socket closes, so that the socket's queue is then empty.
+ * Distributes the connections to one port, which workers share: the kernel chooses a worker for
+ * each connection. A worker that retires (is replaced) receives no new connections for a while
+ * before its socket closes, so that the socket's queue is empty by then.
  */
 export class KernelBalancer {
   readonly #host: string;
   #port: number;
-  /** Workers in the kernel's socket order: the last socket takes the place of a closed socket. */
+  /** Workers in the kernel's socket order: the last socket replaces a socket that closes. */
   readonly #sockets: WorkerProcess[] = [];
   #leftOut: WorkerProcess | null = null;
 
@@ -20,20 +20,20 @@ export class KernelBalancer {
     this.#port = port;
   }
 
-  /** Returns the message that makes a worker listen. Only one at a time may begin to listen. */
+  /** Returns the message that makes a worker listen. Only one worker at a time may receive it. */
   listenOrder(): ListenOrder {
     return { kind: "listen", host: this.#host, port: this.#port };
   }
 
-  /** Adds a worker that listens at this port, for the first time or again after a failure. */
+  /** Adds a worker that has begun to listen at this port, perhaps again after a failure. */
   add(worker: WorkerProcess, port: number): void {
     this.#port = port;
-    // If a worker stopped listening for lack of file descriptors, the list still contains it.
+    // A worker that stopped listening for lack of file descriptors is still in the list.
     this.#drop(worker);
     this.#sockets.push(worker);
   }
 
-  /** Orders a worker to retire, and excludes it from new connections. */
+  /** Orders a worker to retire, and excludes its socket from new connections. */
   retire(worker: WorkerProcess): void {
     this.#leftOut = worker;
     const filter = { without: this.#sockets.indexOf(worker), of: this.#sockets.length };
@@ -57,7 +57,7 @@ export class KernelBalancer {
   }
 }
 
-/** Throws if the port is in use: the other program would receive half of the connections. */
+/** Throws if another program listens at the port: it would receive half of the connections. */
 function requireFree(hostname: string, port: number): void {
   try {
     Deno.listen({ hostname, port }).close();

@@ -14,7 +14,7 @@ export function filterPort(port: number, leftOut: LeftOutSocket | null): void {
   attach(listenerOf(port), leftOut === null ? byHash : allBut(leftOut));
 }
 
-/** Attaches a filter program to all sockets of the port. Throws if the kernel refuses it. */
+/** Throws if the kernel refuses the program. */
 function attach(descriptor: number, program: BpfProgram): void {
   const code = encode(program);
   // The C structure `sock_fprog`: number of instructions, and address of the first.
@@ -30,16 +30,16 @@ function attach(descriptor: number, program: BpfProgram): void {
   if (result !== 0) throw new Error("the kernel refuses to filter the connections of the port");
 }
 
-/** `SOL_SOCKET` and `SO_ATTACH_REUSEPORT_CBPF`: the same on all processors that Deno supports. */
+/** `SOL_SOCKET` and `SO_ATTACH_REUSEPORT_CBPF`, with equal values on all processors of Deno. */
 const [solSocket, attachProgram] = [1, 51];
 
 /** Instructions of classic BPF: code, jump if true, jump if false, operand. */
 type BpfProgram = readonly (readonly [code: number, then: number, otherwise: number, k: number])[];
 
-/** No socket has this index, so the kernel chooses a socket by a hash of the addresses. */
+/** As no socket has this index, the kernel chooses a socket by a hash of the addresses. */
 const byHash: BpfProgram = [[0x06, 0, 0, 0xffff_ffff]];
 
-/** Returns a program that chooses a random socket from all sockets except the excluded socket. */
+/** Returns a program that chooses a random socket, except the excluded socket. */
 function allBut({ without: index, of }: LeftOutSocket): BpfProgram {
   const [last, random] = [of - 1, 0xffff_f038];
   return [
@@ -62,7 +62,7 @@ function encode(program: BpfProgram): Uint8Array<ArrayBuffer> {
   return new Uint8Array(view.buffer);
 }
 
-/** Finds the file descriptor of the socket that listens at a port: Deno does not return it. */
+/** Returns the file descriptor of the socket that listens at a port. */
 function listenerOf(port: number): number {
   const sockets = new Set(["tcp", "tcp6"].flatMap((family) => listenersOn(port, family)));
   for (const { name } of Deno.readDirSync("/proc/self/fd")) {
@@ -83,7 +83,7 @@ function listenersOn(port: number, family: string): readonly string[] {
 /** The kernel's number for the socket state `TCP_LISTEN`. */
 const listening = "0A";
 
-/** Reads a file; returns "" if it is missing because the kernel lacks the address family. */
+/** Reads a file. Returns "" if the file is missing because the kernel lacks the address family. */
 function readIfThere(path: string): string {
   try {
     return Deno.readTextFileSync(path);
@@ -93,7 +93,7 @@ function readIfThere(path: string): string {
   }
 }
 
-/** Reads the link of a file descriptor; returns "" if the descriptor was closed. */
+/** Returns the link of a file descriptor, or "" if the descriptor was closed. */
 function linkOf(path: string): string {
   try {
     return Deno.readLinkSync(path);

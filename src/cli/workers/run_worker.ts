@@ -30,7 +30,7 @@ interface WorkerContext {
   readonly supervisor: SupervisorChannel;
 }
 
-/** Serves as one of several workers until a signal or the supervisor's end. */
+/** Serves as one of several workers until a signal arrives or the supervisor ends. */
 export async function runWorker(
   command: ServeCommand,
   version: string,
@@ -122,7 +122,7 @@ function replaceable(app: App, state: WorkerState, supervisor: SupervisorChannel
   return {
     fetch: app.fetch,
     announceStop() {
-      // For a replaced worker, `/readyz` stays 200, because the service itself does not stop.
+      // During a replacement, `/readyz` stays 200, because the service itself does not stop.
       if (!state.isReplaced) app.announceStop();
     },
     drain() {
@@ -152,7 +152,7 @@ function obey(order: WorkerOrder, worker: ServingWorker): void {
   }
 }
 
-/** Sets which sockets get new connections: closing an excluded socket resets no connection. */
+/** Sets which sockets get new connections, so that closing the excluded socket resets none. */
 function filter({ server: { port }, runtime }: ServingWorker, leftOut: LeftOutSocket | null): void {
   try {
     filterPort(port, leftOut);
@@ -162,7 +162,7 @@ function filter({ server: { port }, runtime }: ServingWorker, leftOut: LeftOutSo
   }
 }
 
-/** How long a replaced worker waits for queued connections and last requests, in milliseconds. */
+/** How long a replaced worker waits for queued connections and last requests, in ms. */
 const quietMs = 1_000;
 
 /** Resolves when the app's readiness checks succeed, or immediately if the app has no checks. */
@@ -214,7 +214,6 @@ export function openSupervisorChannel() {
   });
   return {
     listenOrder: listenOrder.promise,
-    /** Resolves when the supervisor has ended for any reason. */
     lost: lost.promise,
     /** Calls `taking` for each order except the order to listen. */
     onOrder(taking: (order: WorkerOrder) => void) {

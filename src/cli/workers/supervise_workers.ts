@@ -5,16 +5,16 @@ import { onHangUp, onStopSignals } from "../stop_signals.ts";
 import { Supervisor, WorkerGroup } from "./supervisor.ts";
 
 export interface SuperviseOptions {
-  /** The URL of the main module that each worker runs. */
+  /** The URL of each worker's main module. */
   readonly program: string;
   readonly args: readonly string[];
   readonly count: number;
 }
 
 /**
- * Serves with several worker processes until a signal stops them. Returns the exit code. If a
- * worker ends, another worker replaces it. SIGHUP replaces all workers, one after the other. If no
- * worker can be kept running, returns the exit code of the last worker.
+ * Serves with several worker processes until a signal stops them. Returns the exit code. A worker
+ * that ends is replaced. SIGHUP replaces all workers, one after the other. If no worker can be kept
+ * running, returns the exit code of the last worker.
  */
 export async function superviseWorkers(options: SuperviseOptions): Promise<number> {
   const { program, args, count } = options;

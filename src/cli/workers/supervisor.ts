@@ -7,12 +7,10 @@ import { startWorker, WorkerEnded, type WorkerExit, type WorkerProcess } from ".
 import { KernelBalancer } from "./kernel_balancer.ts";
 import type { WorkerShare } from "./worker_share.ts";
 
-/** The program that each worker runs, and the data that workers share. */
 export interface WorkerGroupOptions {
   /** The URL of the program's main module. */
   readonly program: string;
   readonly args: readonly string[];
-  /** The data that the supervisor passes to all workers. */
   readonly share: Omit<WorkerShare, "number">;
 }
 
@@ -31,14 +29,14 @@ export class WorkerGroup {
     this.#runtime = runtime;
   }
 
-  /** True if the group is stopping, so that no more workers are started. */
+  /** True if no more workers are started. */
   get isStopping(): boolean {
     return this.#isStopping;
   }
 
   /**
-   * Starts a worker, and resolves when it listens. Rejects with {@link WorkerEnded} if it ends
-   * earlier. If the first worker cannot use the port, rejects with an Error that says why.
+   * Resolves when the new worker listens. Rejects with {@link WorkerEnded} if it ends earlier, or
+   * with an Error that says why the first worker cannot use the port.
    */
   async start(number: number): Promise<WorkerProcess> {
     const worker = this.#spawn(number);
@@ -46,7 +44,7 @@ export class WorkerGroup {
     return worker;
   }
 
-  /** Starts a replacement, which listens when its app is ready. Rejects if it ends before that. */
+  /** Starts a replacement. It listens when its app is ready. Rejects if the worker ends earlier. */
   async startReady(number: number): Promise<WorkerProcess> {
     const worker = this.#spawn(number);
     await worker.prepared;
@@ -79,14 +77,14 @@ export class WorkerGroup {
     this.#runtime.observe({ kind: "worker_started", worker: worker.number, pid: worker.pid });
   }
 
-  /** Orders a worker to retire: it finishes its requests, and other workers get new connections. */
+  /** Orders a worker to retire: it finishes its requests, and gets no new connections. */
   async retire(worker: WorkerProcess): Promise<void> {
     if (worker.hasEnded()) return;
     this.#balancer?.retire(worker);
     await this.#untilEnded(worker);
   }
 
-  /** Stops all workers, and waits for their end. `signal` is null if workers already have it. */
+  /** Stops all workers and waits for their end. `signal` is null if the workers already have it. */
   async stop(signal: StopSignal | null): Promise<void> {
     this.#isStopping = true;
     await Promise.all([...this.#processes].map(async (worker) => {
@@ -99,7 +97,7 @@ export class WorkerGroup {
     for (const worker of this.#processes) worker.kill();
   }
 
-  /** Waits for the end of a worker. Kills the worker if it has not ended by its deadline. */
+  /** Waits for the end of a worker, and kills it after its deadline. */
   async #untilEnded(worker: WorkerProcess): Promise<void> {
     const killLate = ({ stopDeadlineMs }: { readonly stopDeadlineMs: number }) =>
       this.#runtime.clock.after(stopDeadlineMs + graceMs, () => worker.kill());
@@ -116,15 +114,14 @@ const notReady = `SIGKILL, since it was not ready within ${readyWithinMs} ms`;
 /** How long a worker may take to end after its last response, in milliseconds. */
 const graceMs = 5_000;
 
-/** The numbered place of a worker. Its replacement gets the same place. */
+/** The numbered place of a worker. A replacement of the worker gets its place. */
 interface Slot {
   readonly number: number;
   worker: WorkerProcess;
-  /** Resolves when the replacement is in the slot, or has failed. Null without a replacement. */
+  /** Resolves when the replacement is in the slot or has failed. Null without a replacement. */
   replacing: Promise<void> | null;
 }
 
-/** Keeps a number of workers running, and replaces them on request. */
 export class Supervisor {
   readonly #group: WorkerGroup;
   readonly #runtime: Runtime;
@@ -140,10 +137,10 @@ export class Supervisor {
     this.#runtime = runtime;
   }
 
-  /** Starts the workers, then prints the banner. Resolves with the exit code. */
+  /** Starts the workers and prints the banner. Resolves with the exit code. */
   async run(count: number): Promise<number> {
     try {
-      // The first worker starts alone, so that an error that prevents the start is printed once.
+      // The first worker starts alone: an error that prevents every start is then printed once.
       const first = await this.#open(1);
       await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#open(index + 2)));
       console.log((await first.listening).banner);
@@ -181,7 +178,7 @@ export class Supervisor {
     return worker;
   }
 
-  /** Puts a running worker into a slot. When it ends, another worker is started for the slot. */
+  /** Puts a running worker into a slot, and starts another worker for the slot when it ends. */
   #take(slot: Slot, worker: WorkerProcess): void {
     const { clock } = this.#runtime;
     const since = clock.elapsedMs();
@@ -212,7 +209,7 @@ export class Supervisor {
     }
   }
 
-  /** Replaces the worker in a slot. Returns false if the old worker remains. */
+  /** Returns false if the old worker remains. */
   async #replace(slot: Slot): Promise<boolean> {
     const old = slot.worker;
     if (old.hasEnded()) return true;
@@ -236,13 +233,13 @@ export class Supervisor {
   }
 }
 
-/** A worker that runs for less than this time, in milliseconds, counts as ended quickly. */
+/** A worker that runs for fewer milliseconds counts as ended quickly. */
 const quickMs = 10_000;
 
-/** If this many consecutive workers have ended quickly, and none runs, no more are started. */
+/** If this many workers in sequence have ended quickly, and none runs, no more are started. */
 const maxQuickEnds = 5;
 
 const backoff: Backoff = { firstMs: 100, factor: 2, maxMs: 10_000 };
 
-/** Signals within this time, in ms, count as one: a parent process may repeat the signal. */
+/** Signals within this time, in ms, count as one signal: a parent process may repeat a signal. */
 const sameSignalMs = 100;

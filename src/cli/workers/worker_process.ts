@@ -8,7 +8,6 @@ export interface WorkerExit {
   readonly reason: string;
 }
 
-/** Thrown if a worker ends before the expected report. */
 export class WorkerEnded extends Error {
   readonly end: WorkerExit;
 
@@ -18,17 +17,17 @@ export class WorkerEnded extends Error {
   }
 }
 
-/** A worker process. If it ends before it sends a report, the promise for this report rejects. */
+/** A worker process. The promise of a report rejects if the worker ends before the report. */
 export type WorkerProcess = ReturnType<typeof startWorker>;
 
 interface PortEvents {
-  /** Called when the worker listens at this port, or listens again after a failure. */
+  /** Called when the worker listens at this port, perhaps again after a failure. */
   onListening(port: number): void;
   /** Called when the worker accepts no more connections or has ended. */
   onLeft(): void;
 }
 
-/** Starts this program again as a worker, with the flags that it needs. */
+/** Starts this program as a worker, with the flags that it needs. */
 export function startWorker(
   program: string,
   args: readonly string[],
@@ -38,7 +37,7 @@ export function startWorker(
   const flags = ["--unstable-kv", "--unstable-cron", "--unstable-net"];
   const child = spawn(Deno.execPath(), ["run", "-A", ...flags, program, ...args], {
     env: { ...Deno.env.toObject(), ...shareVariable(share) },
-    // The channel closes when this process ends for any reason. The worker then stops.
+    // When this process ends for any reason, the channel closes, and the worker stops.
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const prepared = Promise.withResolvers<ReportOf<"prepared">>();
@@ -69,7 +68,7 @@ export function startWorker(
     events.onLeft();
     ended.resolve(how);
     for (const { promise, reject } of [prepared, listening, ready]) {
-      // Some promises have no reader, and an unhandled rejection would end the process.
+      // An unhandled rejection would end the process, and some of these promises have no reader.
       promise.catch(() => {});
       reject(new WorkerEnded(how));
     }
@@ -88,9 +87,9 @@ export function startWorker(
     /** Resolves when the worker has ended. Never rejects. */
     ended: ended.promise,
     hasEnded: () => hasEnded,
-    /** Sends an order to the worker. Has no effect if the worker has ended. */
+    /** Has no effect if the worker has ended. */
     send,
-    /** Sends a signal, or closes the channel on Windows. Both make the worker stop gracefully. */
+    /** Sends a signal. Windows has no signals: closing the channel stops the worker there. */
     stop(signal: "SIGTERM" | "SIGINT") {
       if (hasEnded) return;
       if (Deno.build.os !== "windows") child.kill(signal);
@@ -128,13 +127,13 @@ export type WorkerOrder =
   /** The worker must remove the filter: all sockets receive connections again. */
   | { readonly kind: "unfilter" };
 
-/** The index of a worker's socket, and the number of sockets of the port. */
+/** The index of the excluded socket, and the number of sockets of the port. */
 export interface LeftOutSocket {
   readonly without: number;
   readonly of: number;
 }
 
-/** The first order to a worker: to listen at this address, which all workers share. */
+/** The first order to a worker: to listen at this address. All workers share it. */
 export interface ListenOrder {
   readonly kind: "listen";
   readonly host: string;
@@ -144,7 +143,6 @@ export interface ListenOrder {
 /** Marks messages of this program, because libraries may use the same channel. */
 const envelope = "resource-api";
 
-/** Wraps a message in the envelope that marks the messages of this program. */
 export function enveloped(
   message: WorkerReport | ListenOrder | WorkerOrder,
 ): Record<string, unknown> {
@@ -152,13 +150,13 @@ export function enveloped(
 }
 
 function reportIn(message: unknown): WorkerReport | null {
-  // The cast is safe: the worker runs this program, and only `enveloped` creates the envelope.
+  // The cast is safe: only `enveloped` creates the envelope, and the worker runs this program.
   return contentOf(message) as WorkerReport | null;
 }
 
-/** Returns the supervisor's order in a message; null for other messages. */
+/** Returns the order in a message; null for other messages. */
 export function orderIn(message: unknown): ListenOrder | WorkerOrder | null {
-  // The cast is safe: the supervisor runs this program, and only `enveloped` creates the envelope.
+  // The cast is safe: only `enveloped` creates the envelope, and the supervisor is this program.
   return contentOf(message) as ListenOrder | WorkerOrder | null;
 }
 

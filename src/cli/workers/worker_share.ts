@@ -1,27 +1,25 @@
-/** The data that a supervisor passes to workers, so that they behave as one service. */
 export interface WorkerShare {
-  /** The number of the worker, from 1. A replacement has the same number. */
+  /** The number of the worker, from 1. A replacement keeps the number. */
   readonly number: number;
   readonly count: number;
   /** The bearer token that the banner shows. */
   readonly token: string;
   /** A random string from which workers derive secrets that are not configured. */
   readonly secret: string;
-  /** The path of the workers' key-value store if they serve without a configuration file. */
+  /** The path of the workers' key-value store without a configuration file. */
   readonly kv: string;
 }
 
-/** The environment variable for the data: arguments would be visible to all users. */
+/** All users could see arguments, so an environment variable contains the data. */
 const variable = "SERVICE_WORKER";
 
-/** Returns the environment variable that passes the data to a child process. */
 export function shareVariable(share: WorkerShare): Record<string, string> {
   return { [variable]: JSON.stringify(share) };
 }
 
 /**
- * Returns this worker's data, and removes it from the environment, so that children do not inherit
- * it. Returns null if this process is no worker.
+ * Returns the data of this worker, or null if this process is no worker. Removes the data from the
+ * environment, so that child processes do not inherit it.
  */
 export function takeShare(): WorkerShare | null {
   if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") return null;

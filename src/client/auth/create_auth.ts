@@ -9,7 +9,7 @@ import type { ServiceError } from "../request/service_error.ts";
 export interface AuthUser {
   /** The id of the account. */
   readonly id: string;
-  /** The e-mail address, or null if the authenticator of the user knows none. */
+  /** The e-mail address, or null if the user's authenticator knows none. */
   readonly email: string | null;
   /** The name, or null if the user has none. */
   readonly name: string | null;
@@ -23,7 +23,7 @@ export interface AuthState {
   readonly user: AuthUser | null;
   /** `unknown` until the service has said who the user is. */
   readonly status: "unknown" | "signed-in" | "signed-out";
-  /** Why the last request for the user failed. Undefined if it did not fail. */
+  /** Why the last request for the user failed. Undefined if it succeeded. */
   readonly error?: ServiceError | undefined;
 }
 
@@ -31,19 +31,19 @@ export interface AuthState {
 export interface CreateAuthOptions {
   /**
    * Receives the bearer token of a new session, and null after a logout. The page keeps the token
-   * and returns it from the client's option `token`. Default: the service sets a session cookie.
+   * for the client's option `token`. Default: the service sets a session cookie.
    */
   readonly onToken?: ((token: string | null) => void) | undefined;
 }
 
 /**
- * The accounts of a service, and a store of the current user. Each function sends one request and
- * rejects with a {@link ServiceError} if the service refuses it.
+ * The accounts of a service, and a store of the current user. Each function sends one request, and
+ * rejects with a {@link ServiceError} if the service refuses the request.
  */
 export interface Auth extends Store<AuthState> {
-  /** Reads the current user again. The store also does so when the page becomes visible. */
+  /** Reads the current user again. The store does so, too, when the page becomes visible. */
   refresh(): Promise<AuthUser | null>;
-  /** Signs up. Returns the user, or null if the user must follow the link in a mail first. */
+  /** Signs up. Returns the user, or null if the user must first follow the link in a mail. */
   signUp(account: Login & { readonly name?: string | undefined }): Promise<AuthUser | null>;
   /** Creates the account with a mail's token. A browser that did not sign up needs `password`. */
   verify(link: { readonly token: string; readonly password?: string | undefined }): Promise<void>;
@@ -100,26 +100,26 @@ export function createAuth(api: HasHandle, { onToken }: CreateAuthOptions = {}):
       // An older response must not replace the user of a later login or logout.
       if (own === version) show(stateOf(user));
     } catch (error) {
-      // The cast is safe unless the page's own token source throws another error.
+      // The cast is safe unless the page's token source throws an error of another type.
       if (own === version) show({ ...store.get(), error: error as ServiceError });
       throw error;
     }
     return store.get().user;
   }
 
-  // The cast is safe: the service promises these members.
+  // The cast is safe: the account routes of the service return these members.
   const send = (method: string, place: string, body?: unknown) =>
     calls(method, place, "")({}, body) as Promise<Answer>;
 
-  /** Returns a function that sends a request, and shows the user of the session that it starts. */
+  /** Returns a function that sends a request, and then shows the user of the new session. */
   const post = <Result>(place: string) => async (body?: object): Promise<Result> => {
     const sent = { ...body, transport: onToken && "bearer" };
     const { user = null, token = null, next } = await send("POST", place, sent).catch((error) => {
-      // A 401 means a wrong password or an ended session. Reading the user shows which.
+      // A 401 means a wrong password or an ended session. Reading the user shows which of the two.
       if (error.status === 401 && store.get().user) refresh().catch(() => {});
       throw error;
     });
-    // If the user has a further step to do, the request has neither started nor ended a session.
+    // If the user has another step to do, the request has neither started nor ended a session.
     if (!next) {
       version++;
       onToken?.(token);
@@ -148,7 +148,6 @@ function stateOf(user: AuthUser | null): AuthState {
   return { user, status: user ? "signed-in" : "signed-out" };
 }
 
-/** Returns the store of the user. `read` reads the user again. */
 function createUserStore(transport: Transport, read: () => void) {
   const { baseUrl, basePath } = transport;
   const environment = browserEnvironmentOf(transport);
@@ -169,7 +168,7 @@ function createUserStore(transport: Transport, read: () => void) {
   return {
     store,
     show(next: AuthState) {
-      // The state remains the same object if the same user is read again.
+      // If the user is unchanged, the state remains the same object.
       if (JSON.stringify(next) === JSON.stringify(state)) return;
       state = next;
       report();
@@ -183,7 +182,6 @@ function createUserStore(transport: Transport, read: () => void) {
   };
 }
 
-/** The members in the responses of the account routes. */
 interface Answer {
   readonly user?: AuthUser | null;
   readonly token?: string;

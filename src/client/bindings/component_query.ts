@@ -25,22 +25,22 @@ export type HookQuery<
   Filter extends FilterInput = FilterInput,
 > = LiveListOptions<R, Fields, Included, Filter> & HookOptions;
 
-/** The members that the states of live lists and of live aggregates have. */
+/** The members that the states of lists and aggregates share. */
 export type LiveState = Pick<LiveListState, "status" | "error">;
 
-/** A store in a component. `previous` is the state that the component has shown before. */
+/** `previous` is the state that the component has shown before. */
 export interface ShownStore<State> extends Omit<Store<State>, "subscribe"> {
   subscribe(listener: (state: State) => void, previous?: State): () => void;
 }
 
-/** A query of a component. Components with the same query share one live list. */
+/** The query of a component. Components with equal queries share one live list. */
 export interface ComponentQuery<State> extends ShownStore<State> {
-  /** Identifies the query. Queries with equal keys share one live list. */
+  /** Identifies the query. Two queries with equal keys share one live list. */
   readonly key: string;
   initial(): State;
 }
 
-/** Returns a query of a component. It opens nothing before its first listener. */
+/** Returns the query of a component. The query opens no list before its first listener. */
 export function componentQuery<Resource extends HasHandle, Query, State extends LiveState>(
   create: (resource: Resource, query: Query) => Store<State>,
   kind: "list" | "aggregate",
@@ -52,10 +52,10 @@ export function componentQuery<Resource extends HasHandle, Query, State extends 
     name !== "seed" && typeof value !== "function"
   );
   const key = `${kind} ${path}${queryString(Object.fromEntries(parameters.sort()))} ${enabled}`;
-  // The cast is safe: the key determines the kind of the query, and thereby the type of the state.
+  // The cast is safe: the key determines the kind of the query, and so the type of the state.
   const shared = sharedQueriesOf(parts) as Map<string, SharedQuery<State>>;
   let own: Store<State> | undefined;
-  // The cast is safe: only the options of the hook are missing, which `Query` does not contain.
+  // The cast is safe: `query` only lacks the options of the hook, which `Query` does not contain.
   const ownStore = () => own ??= create(resource, query as Query);
   const get = () => (shared.get(key)?.store ?? ownStore()).get();
   return {
@@ -84,7 +84,7 @@ export function componentQuery<Resource extends HasHandle, Query, State extends 
   };
 }
 
-/** Returns the state that a server has rendered, even if the store has changed since then. */
+/** Returns the state that a server has rendered, even if the store's state has changed since. */
 export function initialState<State>(store: Pick<Store<State>, "get" | "initial">): State {
   return (store.initial ?? store.get)();
 }
@@ -98,7 +98,7 @@ export function withPrevious<State extends LiveState>(
   return status === "connecting" && previous ? { ...previous, status, error } : state;
 }
 
-/** A live list that at least one component shows. */
+/** A live list that components share, with their listeners. */
 interface SharedQuery<State> {
   readonly store: Store<State>;
   readonly listeners: Set<() => void>;

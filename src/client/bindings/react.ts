@@ -90,7 +90,7 @@ function useQuery<Resource extends HasHandle, Query, State extends LiveState>(
   resource: Resource,
   { suspense, throwOnError, ...options }: Query & ReactHookOptions,
 ): State {
-  // The cast is safe: only the options that the query does not contain are missing.
+  // The cast is safe: `options` lacks only options that the query does not contain.
   const next = componentQuery(create, kind, resource, options as Query & HookOptions);
   const query = useMemo(() => next, [resource, next.key]);
   const shown = useRef<{ readonly of: unknown; readonly state: State }>(undefined);

@@ -8,21 +8,20 @@ import type { ClientRequest, Transport } from "../../api/transport.ts";
 export type RowWrites = ReturnType<typeof createRowWrites>;
 
 interface WaitingWrite {
-  /** Number of streams requested before the write's acknowledgement; `Infinity` until then. */
+  /** Number of streams requested before the service confirmed the write; `Infinity` until then. */
   askedBefore: number;
   done(): void;
 }
 
-/** Creates {@link RowWrites} for a collection that has neither writes nor a stream yet. */
 export function createRowWrites(transport: Transport) {
   const { randomId, after } = transport.environment;
   const waiting = new Map<string, WaitingWrite>();
   const lanes = new Map<string, Promise<void>>();
-  /** The new ETags of rows after the client's own writes, by row key and previous ETag. */
+  /** The new ETags of rows after this client's writes, by previous ETag and row key. */
   const nextTags = new Map<string, string>();
   let hasStream = false;
 
-  /** Returns the newest known ETag of a row, given the ETag of the row as the user saw it. */
+  /** Returns the newest known ETag of a row. `tag` is the row's ETag as the user saw it. */
   function currentTag(key: string, tag: string): string {
     const next = nextTags.get(`${plainTag(tag)} ${key}`);
     return next === undefined ? tag : currentTag(key, next);
@@ -34,14 +33,14 @@ export function createRowWrites(transport: Transport) {
     const next = answer.headers.get("etag");
     if (!tag || !next) return;
     nextTags.set(`${plainTag(tag)} ${key}`, next);
-    // If a row returns to an earlier ETag, the old entry for this ETag would create a cycle.
+    // If a row returns to an earlier ETag, the old entry of that ETag would cause an endless loop.
     nextTags.delete(`${plainTag(next)} ${key}`);
   }
 
   return {
     /**
-     * Sends a write after earlier writes of the same row. `seenTag` is the ETag of the row as the
-     * user saw it. Rejects if the service refuses this write or the previous write of the row.
+     * Sends a write after earlier writes of the row. `seenTag` is the row's ETag as the user saw
+     * it. Rejects if the service refuses this write or the row's previous write.
      */
     async send(key: string, seenTag: string | undefined, one: ClientRequest) {
       const id = randomId();
@@ -59,7 +58,7 @@ export function createRowWrites(transport: Transport) {
         await own;
         write.askedBefore = openListsOf(transport).asked;
         if (!hasStream) return;
-        // If the row no longer matches the filter, only a new stream confirms the write.
+        // If the row no longer matches the filter, only another stream can confirm the write.
         const cancel = after(lateMs, () => connectionOf(transport).reopen());
         await isSeen;
         cancel();
@@ -69,20 +68,20 @@ export function createRowWrites(transport: Transport) {
         if (waiting.size === 0) nextTags.clear();
       }
     },
-    /** Records that there is a stream. Writes then complete only when the stream confirms them. */
+    /** Records that a stream exists. From then on, only a stream's events complete a write. */
     begin() {
       hasStream = true;
     },
     /**
-     * Completes writes whose results are now in the collection: those with an id in `echoes`, and
-     * those that the service acknowledged before stream number `asked` was requested.
+     * Completes the writes whose results the collection now contains: writes with an id in
+     * `echoes`, and writes that the service confirmed before stream number `asked` was requested.
      */
     committed(asked: number, echoes: ReadonlySet<string>) {
       for (const [id, { askedBefore, done }] of waiting) {
         if (echoes.has(id) || asked > askedBefore) done();
       }
     },
-    /** Completes all waiting writes, because the stream will deliver no further events. */
+    /** Completes all waiting writes, because the stream will send no more events. */
     release() {
       hasStream = false;
       for (const { done } of waiting.values()) done();
@@ -90,5 +89,5 @@ export function createRowWrites(transport: Transport) {
   };
 }
 
-/** How long to wait for the event of a write, in milliseconds, before opening a new stream. */
+/** How long to wait for a write's event before opening another stream, in milliseconds. */
 const lateMs = 2_000;

@@ -22,9 +22,9 @@ export function useLive<T>(store: Store<T> | (() => Store<T>)): Accessor<T> {
 }
 
 /**
- * Returns the value of a live list as a Solid signal. The query is a function that may read
- * signals: `useLiveList(api.notes, () => ({ filter: filter() }))`. The list changes only if a value
- * in the query changes.
+ * Returns the value of a live list as a Solid signal. `query` may read signals:
+ * `useLiveList(api.notes, () => ({ filter: filter() }))`. The list changes only if a value in it
+ * does.
  */
 export function useLiveList<
   R extends ApiResource,

@@ -80,7 +80,7 @@ export function liveCollectionOptions<
   }
 
   function pathOf(row: object): string {
-    // The cast is safe: the row contains valid values of all fields of its primary key.
+    // The cast is safe: the row contains the fields of its primary key.
     return `${path}/${keyPath(rowIdOf(row as LiveRow, rows?.primaryKey ?? []) as KeyInput)}`;
   }
 
@@ -100,7 +100,7 @@ export function liveCollectionOptions<
     onInsert: ({ transaction }) =>
       send(transaction, ({ key, modified: { _etag, ...row } }) =>
         writes.send(String(key), _etag, {
-          // The cast is necessary: the compiler cannot infer that the row has the type Row.
+          // The cast is necessary: the compiler cannot infer the type of the row.
           ...{ method: "POST", path, body: createBody?.(row as Row) ?? row },
         })),
     onUpdate: ({ transaction }) =>
@@ -120,7 +120,7 @@ export function liveCollectionOptions<
   };
 }
 
-/** The functions of a TanStack DB collection that write its rows. */
+/** The functions that write the rows of a TanStack DB collection. */
 interface RowSink<Row, Key> {
   begin(): void;
   write(message: SinkMessage<Row, Key>): void;
@@ -142,21 +142,20 @@ interface SyncedRowsOptions<Key> {
 }
 
 /**
- * Fills a collection with the rows of a stream. Each resume token in the stream ends a transaction,
- * which writes the differences between the stream's rows and the collection's rows.
+ * Fills a collection with the rows of a stream. Each resume token ends a transaction that writes
+ * the differences between the stream's rows and the collection's rows.
  */
 class SyncedRows<Row, Key> implements Subscriber {
   readonly path: string;
   readonly #options: SyncedRowsOptions<Key>;
   readonly #sink: RowSink<Row, Key>;
   readonly #set: RowSet;
-  /** The rows in the collection, each with its key. The map's keys are row ids as strings. */
+  /** The rows in the collection with their keys, by row id as a string. */
   readonly #written = new Map<string, { readonly key: Key; readonly row: LiveRow }>();
   readonly #echoes = new Set<string>();
   #isClosed = false;
   #status: LiveStatus = "connecting";
 
-  /** Starts with the rows of the option `seed`, or without rows. */
   constructor(options: SyncedRowsOptions<Key>, sink: RowSink<Row, Key>) {
     this.path = options.path;
     this.#options = options;
@@ -165,7 +164,7 @@ class SyncedRows<Row, Key> implements Subscriber {
     if (options.seed !== undefined) this.#apply();
   }
 
-  /** The fields of the primary key. Empty until the stream or the option `seed` names them. */
+  /** The fields of the primary key. Empty until the stream or `seed` contains them. */
   get primaryKey(): readonly string[] {
     return this.#set.description?.primaryKey ?? [];
   }

@@ -17,9 +17,8 @@ import {
 export type RefOrGetter<T> = T | Readonly<ShallowRef<T>> | (() => T);
 
 /**
- * Returns a Vue ref of a live list or aggregate, which may be the result of a getter:
- * `useLive(() => liveAggregate(api.notes, { groupBy: [props.field] }))`. The ref is updated until
- * its effect scope ends.
+ * Returns a Vue ref of a live list or aggregate, updated until its effect scope ends. `store` may
+ * be a function: `useLive(() => liveAggregate(api.notes, { groupBy: [props.field] }))`.
  */
 export function useLive<T>(store: Store<T> | (() => Store<T>)): Readonly<ShallowRef<T>> {
   return follow(computed(() => toValue(store)));

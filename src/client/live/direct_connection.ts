@@ -8,10 +8,9 @@ import { openListsOf } from "./open_lists.ts";
 import type { Transport } from "../../api/transport.ts";
 
 /**
- * Keeps one stream of `POST /__service/live` open, and opens it again whenever it ends. When the
- * set of subscribers changes, the connection opens a new stream before it closes the old one. Each
- * subscriber's resume token says where the new stream continues. Aborts a stream without
- * subscribers.
+ * Keeps one stream of `POST /__service/live` open, and opens a stream again whenever it ends. When
+ * the set of subscribers changes, opens a new stream before it closes the old stream. The new stream
+ * continues at each subscriber's resume token. Aborts a stream without subscribers.
  */
 export class DirectConnection implements LiveConnection {
   readonly #transport: Transport;
@@ -20,18 +19,18 @@ export class DirectConnection implements LiveConnection {
   /** A further connection for the subscriptions that do not fit into one stream. */
   #overflow: DirectConnection | null = null;
   #lastKey = 0;
-  /** Aborts the open stream. Null if no stream is open. */
+  /** Aborts the open stream. Null without an open stream. */
   #stream: AbortController | null = null;
-  /** Aborts the request for the next stream. Null if there is no such request. */
+  /** Aborts the request for the next stream. Null without such a request. */
   #asking: AbortController | null = null;
-  /** Time of the last data from the stream; 0 if no stream is open. */
+  /** Time of the last data from the stream; 0 without an open stream. */
   #heardAt = 0;
   /** Number of consecutive streams that failed or ended within a few seconds. */
   #failures = 0;
-  /** Minimum delay before the next stream, in milliseconds; the service can set it. */
+  /** Minimum delay before the next stream, in milliseconds. The service can change it. */
   #retryMs = 1_000;
   #pausedUntil = 0;
-  /** The end of a pause for which the service asked. A page that becomes visible cannot end it. */
+  /** The end of a pause that the service requested, which a page's return to view does not end. */
   #limitedUntil = 0;
   #opensAt = Infinity;
   #cancelOpening = () => {};
@@ -85,7 +84,7 @@ export class DirectConnection implements LiveConnection {
     this.#openAt(0);
   }
 
-  /** Schedules the opening of a stream, unless an earlier opening is already scheduled. */
+  /** Schedules the opening of a stream, unless an earlier opening is scheduled. */
   #openAt(wanted: number): void {
     const { now, after } = this.#page;
     const at = Math.max(wanted, this.#pausedUntil, now());
@@ -102,7 +101,7 @@ export class DirectConnection implements LiveConnection {
     this.#heardAt = 0;
   }
 
-  /** Opens one stream for all subscribers except those that must still wait after a refusal. */
+  /** Opens one stream for all subscribers, except subscribers that must wait after a refusal. */
   async #open(): Promise<void> {
     const { now, isHidden } = this.#page;
     this.#cancelOpening();
@@ -133,7 +132,7 @@ export class DirectConnection implements LiveConnection {
       take: this.#createReader(subscriptions),
     }).catch((error) => error);
     if (this.#stream !== own && this.#asking !== own) return;
-    // If the service refuses all lists of a stream, it ends the stream, which has not failed.
+    // If the service refuses all lists of a stream, it ends the stream. This is no failure.
     const isNeeded = subscriptions.some(({ key }) => this.#members.get(key)?.notBefore! < now());
     if (isNeeded || openedAt > now()) this.#ended(own, now() - openedAt, error);
     else this.#stream = null;
@@ -182,7 +181,7 @@ export class DirectConnection implements LiveConnection {
     this.#openAt(member.notBefore = this.#page.now() + this.#delayAfter(error));
   }
 
-  /** Returns the milliseconds before the next attempt, which grow exponentially, with jitter. */
+  /** Returns the delay before the next attempt in ms: it grows exponentially, with jitter. */
   #delayAfter(error: ServiceError | null): number {
     const status = statusAfter(error);
     if (status === "closed" || status === "needs-auth") return Infinity;
@@ -203,20 +202,20 @@ export class DirectConnection implements LiveConnection {
       this.#report(status === "stale" && !isOnline() ? "offline" : status, cause);
     }
     if (delay === Infinity) {
-      // There is no further attempt until the program calls `wake`, e.g. after a sign-in.
+      // The next attempt waits for a call of `wake`, for instance after a sign-in.
       for (const member of this.#members.values()) member.notBefore = delay;
       return;
     }
     this.#pausedUntil = now() + delay;
     this.#limitedUntil = status === "limited" ? this.#pausedUntil : 0;
-    // Removes a scheduled opening, whose time is outdated now.
+    // The time of a scheduled opening is outdated now.
     this.#opensAt = Infinity;
     this.#openAt(0);
   }
 
   #report(status: LiveStatus, error: ServiceError | null): void {
     for (const { notBefore, subscriber } of this.#members.values()) {
-      // A subscription that waits after its own refusal keeps its status and its error.
+      // A subscription that waits after its refusal keeps its status and error.
       if (notBefore <= this.#page.now()) subscriber.receive({ type: "status", status, error });
     }
   }
@@ -224,12 +223,12 @@ export class DirectConnection implements LiveConnection {
 
 interface Member {
   readonly subscriber: Subscriber;
-  /** The earliest time of the next request for the subscription; `Infinity` to wait for `wake`. */
+  /** The earliest time of the next request for the subscription. `Infinity` waits for `wake`. */
   notBefore: number;
 }
 
 const maxSubscriptions = 50;
-/** Delay before a stream is opened, in ms, so that lists which open soon after are included. */
+/** Delay before a stream is opened, in ms, so that it includes lists that are opened soon after. */
 const quietMs = 50;
 const longLifeMs = 5_000;
 const hiddenMs = 300_000;
@@ -243,10 +242,10 @@ function statusAfter(error: ServiceError | null): LiveStatus {
   return status < 500 && status !== 408 && !error?.retryAfterMs ? "closed" : "stale";
 }
 
-/** Returns the connection that all live lists, aggregates and collections of a client share. */
+/** Returns the connection that all live lists and collections of a client share. */
 export function connectionOf(transport: Transport): LiveConnection {
   const { parts } = transport;
-  // The cast is safe: only this file and `tabs/` write this key, always with this type.
+  // The cast is safe: only this file and `tabs/` set this member, always with this type.
   const known = parts.get(connectionOf) as LiveConnection | undefined;
   const connection = known ?? new DirectConnection(transport);
   parts.set(connectionOf, connection);

@@ -13,7 +13,7 @@ import { createStore, type Store, throwLater } from "./store.ts";
 import type { ApiResource, FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
 import type { ServiceError } from "../request/service_error.ts";
 
-/** The options of a live list, with types that do not depend on the resource. */
+/** The options of a live list of any resource. */
 interface UntypedListOptions {
   readonly filter?: FilterInput | undefined;
   readonly orderBy?: readonly string[] | undefined;
@@ -79,12 +79,12 @@ function createLiveListStore(
     lists.overlays?.closed();
   }
 
-  /** Runs `work`. If `work` throws, e.g. in a callback of the program, only this list closes. */
+  /** Runs `work`. An error, for instance of a program's callback, closes only this list. */
   function guard<T>(work: () => T): T | null {
     try {
       return work();
     } catch (error) {
-      // Without a resume token, a later subscription starts over with all rows.
+      // Without a resume token, the next subscription starts with all rows.
       set.token = null;
       close();
       state = { status: "closed", error: null };
@@ -116,7 +116,7 @@ export interface LiveListQuery<
   readonly limit?: number | undefined;
 }
 
-/** The query of a live list, its initial rows, and which unconfirmed rows it shows. */
+/** The query of a live list, its seed, and which unconfirmed rows it shows. */
 export interface LiveListOptions<
   R extends ApiResource = ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
@@ -132,7 +132,7 @@ export interface LiveListOptions<
   readonly accepts?: ((row: R["row"]) => boolean) | undefined;
 }
 
-/** A live list of rows. It has an open stream while the program listens to it. */
+/** A live list of rows. Its stream is open while the program listens to the list. */
 export interface LiveList<Row = LiveRow> extends Store<LiveListState<Row>> {
   /** Returns the current rows as a seed for another process. Null before the first rows. */
   seed(): LiveSeed | null;
@@ -156,7 +156,7 @@ export function liveList<
   resource: Offers<R, "subscribe">,
   options: LiveListOptions<R, Fields, Included, Filter> = {},
 ): LiveList<RowOf<R, Fields, Included>> {
-  // The casts are safe: the options have the general types, too, and determine the types of rows.
+  // The casts are safe: the options also have the general types, which determine the row types.
   const [store, set] = createLiveListStore(resource[handle], options as UntypedListOptions);
   return {
     ...store as Store<LiveListState<RowOf<R, Fields, Included>>>,
@@ -176,8 +176,8 @@ export function liveList<
 }
 
 /**
- * Reads the rows of a live list once. The result is the option `seed` of another list, for instance
- * in a page that a server has rendered. Rejects if the list cannot be opened.
+ * Reads the rows of a live list once. The result is a `seed` for another list, for instance in a
+ * page that a server renders. Rejects if the list cannot be opened.
  */
 export function prefetch<R extends ApiResource>(
   resource: Offers<R, "subscribe">,
@@ -188,7 +188,7 @@ export function prefetch<R extends ApiResource>(
     const end = list.subscribe(({ error }) => {
       const seed = list.seed();
       if (seed === null && error === null) return;
-      // The store calls the listener before `subscribe` returns `end`, so the call of `end` waits.
+      // The store calls this listener before `subscribe` has returned `end`.
       queueMicrotask(() => end());
       if (seed !== null) resolve(seed);
       else reject(error);
@@ -202,7 +202,7 @@ export interface LiveAggregateState<Group = unknown> {
   readonly groups: readonly Group[];
   /** True if there are more groups than the query requested. */
   readonly hasMore: boolean;
-  /** The status of the stream. The values are the same as for a live list. */
+  /** The status of the stream, with the values of a live list's status. */
   readonly status: LiveStatus;
   /** The error that caused the status; null if there was none. */
   readonly error: ServiceError | null;
@@ -232,7 +232,7 @@ export function liveAggregate<
   };
   function receive(message: LiveMessage): void {
     if (message.type === "aggregate") {
-      // The cast is safe: the query determines the types of the groups.
+      // The cast is safe: the query determines the type of the groups.
       const { groups, hasMore } = message as typeof message & Pick<State, "groups">;
       state = { groups, hasMore, status: "live", error: null };
     } else if (message.type === "status") {

@@ -19,7 +19,7 @@ export interface LiveMarks {
   readonly _etag?: string;
   /** Present if an unconfirmed write has created or changed the row. */
   readonly _pending?: true;
-  /** Present until the service has created the row, which until then lacks generated values. */
+  /** Present until the service has created the row. Until then, generated values are missing. */
   readonly _new?: NewRow;
 }
 

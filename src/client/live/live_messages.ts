@@ -7,13 +7,13 @@ export type LiveRowId = unknown;
 /** A row of a live list. */
 export type LiveRow = Readonly<Record<string, unknown>>;
 
-/** How rows are identified and sorted. Each subscription starts with this description. */
+/** How rows are identified and sorted: a part of the first message of a subscription. */
 export interface RowDescription {
   /** The fields of the primary key, in the order of the key. */
   readonly primaryKey: readonly string[];
   /** The types of the readable fields. */
   readonly types: FieldTypes;
-  /** The values that a new row's fields get if its body omits them: constant defaults and NULL. */
+  /** The values of a new row's fields that its body omits: constant defaults and NULL. */
   readonly defaults?: LiveRow | undefined;
 }
 
@@ -21,8 +21,8 @@ export interface RowDescription {
 export type FieldTypes = Readonly<Record<string, FieldType>>;
 
 /**
- * The type of a field. For a list column, it is the type of the elements. `any` means numbers and
- * strings mixed. For a Postgres enum, it is the list of labels in order.
+ * The type of a field: of the elements for a list column, the ordered labels for a Postgres enum,
+ * and `any` for numbers and strings mixed.
  */
 export type FieldType = string | readonly string[];
 
@@ -30,9 +30,9 @@ export type FieldType = string | readonly string[];
 export interface LiveSeed extends RowDescription {
   /** The rows, in no particular order. */
   readonly items: readonly LiveRow[];
-  /** The row ids, because rows lack their keys if `select` omits the key fields. */
+  /** The row ids. Rows lack their keys if `select` omits the key fields. */
   readonly ids: readonly LiveRowId[];
-  /** The position in the change log up to which the rows contain all changes. */
+  /** The position in the change log at which the rows are current. */
   readonly token: string;
 }
 
@@ -42,8 +42,8 @@ export type LiveMessage =
   | (RowDescription & {
     readonly type: "opened";
     /**
-     * True if the stream continues after the token in the request. If the previous stream has sent
-     * newer tokens since then, some changes arrive twice. If false, the service sends all rows.
+     * True if the stream continues after the token in the request. Changes that the previous stream
+     * sent after this token arrive twice. If false, the service sends all rows.
      */
     readonly isResumed: boolean;
     /** The number of streams that the client has requested so far, including this one. */
@@ -111,21 +111,20 @@ export type LiveStatus =
   | "needs-auth"
   | "closed";
 
-/** A subscriber of a connection: a live list, an aggregate or a collection. */
+/** A live list, an aggregate or a collection. */
 export interface Subscriber {
-  /** The path and query of a `/subscribe` request that would receive the same events. */
+  /** The path and query of the `/subscribe` request with these events. */
   readonly path: string;
-  /** Returns the position up to which the subscriber has all changes; null if it has no rows. */
+  /** Returns the position at which the subscriber's rows are current, or null without rows. */
   token(): string | null;
   receive(message: LiveMessage): void;
 }
 
-/** The connection that all live lists, aggregates and collections of a client share. */
 export interface LiveConnection {
   /** Adds a subscriber. Returns a function that removes it. */
   add(subscriber: Subscriber): () => void;
-  /** Opens a new stream, which sends each subscriber all changes after the subscriber's token. */
+  /** Opens a new stream, which sends the changes after each subscriber's token. */
   reopen(): void;
-  /** Requests refused subscriptions again without waiting, for instance after a sign-in. */
+  /** Requests refused subscriptions immediately, for instance after a sign-in. */
   wake(): void;
 }

@@ -2,7 +2,6 @@ import { errorOfResponse } from "../request/service_error.ts";
 import { readEvents, type StreamListener } from "./event_reader.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** One subscription in the body of `POST /__service/live`. */
 export interface SubscriptionRequest {
   readonly key: string;
   readonly path: string;
@@ -38,7 +37,7 @@ export async function readStream(
     });
     if (!response.body) throw await errorOfResponse(response);
     heard();
-    // Passing the signal cancels the body even if the abort happened before the response.
+    // Passing the signal cancels the body, even after an abort that preceded the response.
     await readEvents(response.body, signal, { take, arrived: heard });
   } finally {
     cancel();

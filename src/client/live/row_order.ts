@@ -1,12 +1,12 @@
 import type { FieldType, FieldTypes, LiveRow } from "./live_messages.ts";
 
-/** Compares two rows of a list. The result is negative if the first row precedes the second. */
+/** Returns a negative number if the first row precedes the second. */
 export type CompareRows = (left: LiveRow, right: LiveRow) => number;
 
 /**
- * Returns the comparison function of a list, which sorts as the service does: by the fields of
- * `orderBy`, then by the primary key. NULL is last in both directions. Numbers precede strings, and
- * strings are compared by code point. Throws for a path (`author.name`): rows may lack its value.
+ * Returns the comparison function of a list. Like the service, it compares the fields of `orderBy`,
+ * then the primary key. NULL is last in both directions. Numbers precede strings, and strings are
+ * compared by code point. Throws for a path (`author.name`), whose value a row may lack.
  */
 export function compareBy(orderBy: readonly string[], types: FieldTypes): CompareRows {
   const keys = orderBy.map((key): [name: string, sign: number] => [
@@ -58,7 +58,7 @@ export function changedList(
 }
 
 function compareValues(a: unknown, b: unknown, type: FieldType | undefined): number {
-  // Labels of an enum are compared by their position. The column contains no other strings.
+  // The labels of an enum are compared by position. The column contains no other strings.
   if (Array.isArray(type)) return type.indexOf(a) - type.indexOf(b);
   const x = doubleOf(a, type);
   const y = doubleOf(b, type);
@@ -68,18 +68,18 @@ function compareValues(a: unknown, b: unknown, type: FieldType | undefined): num
   if (!isNaN(x)) return x - y || Number(scaled(a, b) - scaled(b, a));
   const left = `${a}`;
   const right = `${b}`;
-  // `<` would compare UTF-16 code units, by which an emoji precedes U+FFFF.
+  // `<` would compare UTF-16 code units: an emoji would precede U+FFFF.
   let i = 0;
   while (left[i] && left[i] === right[i]) i++;
-  // A shorter timestamp, which is earlier, ends with `Z` where the longer one has a digit.
+  // The shorter, earlier timestamp ends in `Z` where the longer timestamp has a digit.
   const at = (text: string) =>
     type === "timestamp" && text[i] === "Z" ? 0 : text.codePointAt(i) ?? -1;
   return at(left) - at(right);
 }
 
 /**
- * Returns the double nearest to a number, or NaN for a string. A JSON string of digits is a number
- * in a column of numbers, and a string in a column of numbers and strings (type `any`).
+ * Returns the nearest double, or NaN for a string. A JSON string of digits is a number in a column
+ * of numbers, and a string in a column of numbers and strings (type `any`).
  */
 function doubleOf(value: unknown, type: FieldType | undefined): number {
   const isNumber = typeof value !== "string" ||
@@ -87,17 +87,17 @@ function doubleOf(value: unknown, type: FieldType | undefined): number {
   return isNumber ? Number(plain(value)) : NaN;
 }
 
-/** Returns the digits of a number that has no exact double, and any other value unchanged. */
+/** Returns the digits of a number without an exact double. Returns any other value unchanged. */
 function plain(value: unknown): unknown {
-  // The cast is safe: only a number without an exact double is an object with this member.
+  // The cast is safe: only a number without an exact double has this member.
   return (value as { readonly $number?: string }).$number ?? value;
 }
 
-/** Converts a decimal to an integer, with a scale that is large enough for both numbers. */
+/** Converts a decimal to an integer. The scale is large enough for `value` and `other`. */
 function scaled(value: unknown, other: unknown): bigint {
-  // `Infinity` becomes a number with more digits than any decimal in Postgres, so it sorts last.
+  // `Infinity` gets more digits than any decimal in Postgres, so it is the largest number.
   const digits = `${plain(value)}`.replace(/I.*/, "9".repeat(2e5));
-  // The cast is safe: splitting a string always returns a first part.
+  // The cast is safe: there is always a first part.
   const [whole, fraction = ""] = digits.split(".") as [string, string?];
   return BigInt(whole + fraction.padEnd(`${other}${value}`.length, "0"));
 }

@@ -1,19 +1,19 @@
 import type { LiveMessage, LiveRow, LiveRowId, LiveSeed, RowDescription } from "./live_messages.ts";
 import { changedList, compareBy, type CompareRows } from "./row_order.ts";
 
-/** The sorted rows of a live list as of one log position. They contain no unconfirmed writes. */
+/** The sorted rows of a live list at one log position, without unconfirmed writes. */
 export class RowSet {
   readonly #orderBy: readonly string[];
   #changes = new Map<string, LiveRow | null>();
-  /** True if the pending changes contain all rows of the list, and replace the current rows. */
+  /** True if the changes so far are all rows of the list, and will replace the current rows. */
   #isSnapshot = false;
   readonly rows = new Map<string, LiveRow>();
-  /** The sorted rows. Each commit creates a new list, which is never modified. */
+  /** The sorted rows. Each commit creates a new list, and no list is modified. */
   items: readonly LiveRow[] = [];
   compare: CompareRows = () => 0;
-  /** The primary key and the field types. Null until a stream has sent them. */
+  /** Null until a stream has sent the description. */
   description: RowDescription | null = null;
-  /** The log position up to which the rows contain all changes, or null without rows. */
+  /** The log position of the rows, or null without rows. */
   token: string | null = null;
   /** The number of streams requested so far, including the current stream. */
   asked = 0;
@@ -38,7 +38,7 @@ export class RowSet {
       this.token = null;
       this.#begin(true);
     } else if (message.type === "existing") {
-      // The rows are copied, because those of a seed belong to the program, which may freeze them.
+      // The rows of a seed belong to the program, which may freeze them, so rows are copied.
       message.items.forEach((row, index) => this.#change(withoutMark(row), message.ids?.[index]));
     } else if (message.type === "token") {
       if (this.#isSnapshot || this.#changes.size > 0) this.#commit();
@@ -49,7 +49,7 @@ export class RowSet {
     }
   }
 
-  /** Notes a change. The row gets hidden members for the key fields that `select` omits. */
+  /** Notes a change. A hidden member of the row stores each key field that `select` omits. */
   #change(row: LiveRow | null, given?: LiveRowId): void {
     const names = this.description?.primaryKey ?? [];
     const id = given ?? rowIdOf(row!, names);
@@ -82,12 +82,12 @@ export class RowSet {
   }
 }
 
-/** Removes the member `_optimisticId`, which names the write that caused the event. */
+/** Removes `_optimisticId`, the id of the write that caused the event. */
 function withoutMark({ _optimisticId, ...row }: LiveRow): LiveRow {
   return row;
 }
 
-/** Returns a string that is different for each row id of a table. */
+/** Returns a string that differs for each row of a table. */
 export function rowIdText(id: LiveRowId): string {
   return Array.isArray(id) ? JSON.stringify(id.map(String)) : String(id);
 }

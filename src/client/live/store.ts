@@ -1,8 +1,8 @@
 /** A value that changes over time. React, Svelte, Solid and Vue can bind to this interface. */
 export interface Store<T> {
-  /** Returns the current value. Until the value changes, every call returns the same object. */
+  /** Returns the current value. Every call returns the same object until the value changes. */
   get(): T;
-  /** Returns the first value, with which a server has rendered the page. Default: `get`. */
+  /** Returns the value with which a server has rendered the page. Default: `get`. */
   initial?(): T;
   /**
    * Calls `listener` immediately, and at the end of each tick in which the value has changed.
@@ -13,16 +13,15 @@ export interface Store<T> {
 
 /**
  * Returns a store and a function that reports a change of its value. After a change, `get` computes
- * the value again. Several changes in one tick call each listener once, at the end of the tick.
- * `open` is called when the first listener subscribes. The function that `open` returns is called
- * when the last listener has left.
+ * the value again, and each listener is called once at the end of the tick. `open` is called at the
+ * first subscription, and its result when the last subscription has ended.
  */
 export function createStore<T extends NonNullable<unknown>>(
   compute: () => T,
   open: () => () => void,
 ): readonly [store: Store<T>, change: () => void] {
   const first = compute();
-  /** Undefined if the value has changed and has not been read since. */
+  /** The value; undefined if it must be computed again. */
   let value: T | undefined = first;
   let isScheduled = false;
   let close = () => {};
@@ -33,7 +32,7 @@ export function createStore<T extends NonNullable<unknown>>(
     get,
     initial: () => first,
     subscribe(listener) {
-      // Each subscription needs its own object, because the same listener may subscribe twice.
+      // Each subscription needs its own object: a listener may subscribe twice.
       const entry = () => listener(get());
       listeners.add(entry);
       if (listeners.size === 1) close = open();
@@ -49,13 +48,13 @@ export function createStore<T extends NonNullable<unknown>>(
     isScheduled = true;
     queueMicrotask(() => {
       isScheduled = false;
-      // An error in one listener does not stop the others.
+      // Each call is separate, so an error in one listener does not stop the others.
       for (const call of listeners) queueMicrotask(() => listeners.has(call) && call());
     });
   }];
 }
 
-/** Throws an error asynchronously, so that the caller continues with the other listeners. */
+/** Throws an error later, so that the caller continues with the other listeners. */
 export function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error;

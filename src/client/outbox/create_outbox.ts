@@ -36,7 +36,7 @@ export function createOutbox<Api = unknown>(
   return openOutbox(api[handle].transport, options as OutboxOptions) as Outbox;
 }
 
-/** With an empty `identity`, each job keeps its user's token, so another user cannot send it. */
+/** Without an identity, each job keeps its user's token, so that no other user sends the job. */
 function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const environment = browserEnvironmentOf(transport);
   const { indexedDB, locks } = environment;
@@ -49,7 +49,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const known: TabJobs = { jobs, created: new Map(), sent: new Map(), overlays, onDead, computed };
   const opening = storage
     ? Promise.resolve(storage)
-    // The cast is safe: without `storage`, `isKept` has found IndexedDB.
+    // The cast is safe: `isKept` is true here, so IndexedDB exists.
     : indexedDbStorage(indexedDB as IndexedDbFactory, name, environment)
       .catch((cause) => ({ ...memoryStorage(), error: new ServiceError("storage", `${cause}`) }));
   const channel = storage?.isShared === false ? null : environment.channel(name);
@@ -120,7 +120,6 @@ type UntypedChange = (
   base?: Base,
 ) => Write<JobRow>;
 
-/** The outbox without the types of a service's resources. */
 interface Untyped extends Pick<Outbox, "get" | "subscribe" | "revive" | "discard" | "close"> {
   create(resource: HasHandle, body: JobRow): Write<JobRow>;
   readonly update: UntypedChange;
@@ -134,10 +133,10 @@ interface SendJobsOptions extends ConflictOptions, TabJobs {
   readonly tokens: JobTokens;
 }
 
-/** The token of each job's user, by job id. The job is never sent with another token. */
+/** The token of each job's user, by job id. A job is never sent with another token. */
 type JobTokens = Map<string, Promise<Bearer>>;
 
-/** A pause of all jobs, of the jobs for one row, or of the jobs for one resource (rate limit). */
+/** A pause of all jobs, of the jobs for a row, or (after a rate limit) of a resource's jobs. */
 interface Pause {
   readonly isLimit: boolean;
   failures: number;
@@ -145,9 +144,9 @@ interface Pause {
 }
 
 /**
- * Sends jobs until the signal is aborted. Jobs for one row are sent one after the other, and jobs
- * for up to four rows at the same time. A dead (refused) job blocks the later jobs for its row.
- * Returns a function that ends all pauses except those of rate limits.
+ * Sends jobs until the signal is aborted: one job after the other for a row, and jobs for up to
+ * four rows at the same time. A dead (refused) job blocks the later jobs for its row. Returns a
+ * function that ends all pauses except those of rate limits.
  */
 function sendJobs(options: SendJobsOptions): () => void {
   const { transport, signal, created, book } = options;
@@ -185,8 +184,7 @@ function sendJobs(options: SendJobsOptions): () => void {
       const prepared = await book.prepare(job);
       if (prepared !== undefined) {
         const [sent, row] = await sendJob(job = prepared, transport, signal, token);
-        // Locks the path of the created row, because later jobs use this path. If a job for this
-        // path is already being sent, that job has locked the path.
+        // Locks the path of the created row for later jobs, if no job for the path has locked it.
         if (!busy.has(sent.path)) busy.add(path = sent.path);
         await book.end(sent, row);
         for (const scope of [lane, job.resource, ""]) {
@@ -218,13 +216,13 @@ function sendJobs(options: SendJobsOptions): () => void {
 
 async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): Promise<void> {
   const { book, signal } = options;
-  // Removes a discarded write, so that the page's next user cannot see it.
+  // The page's next user must not see a discarded write.
   if (error.slug === "discarded") return await book.end(discardedJob(job));
   const changed = await jobAfterRefusal(job, error, options);
   if (!signal.aborted) await book.change(job, changed);
 }
 
-/** Returns the job's own token, if the job has one. Throws if the job must not be sent. */
+/** Returns the job's token, or undefined if it has none. Throws if the job must not be sent. */
 async function tokenOf(
   { id, createdAt }: Job,
   { tokens, transport, maxAgeMs }: SendJobsOptions,
@@ -240,21 +238,21 @@ async function tokenOf(
 
 /**
  * Pauses the jobs that a failure concerns: the resource's jobs after a 429, all jobs after a 401 or
- * without network, otherwise the row's jobs. The delay grows exponentially, with full jitter, and
- * is at least the delay that the service requested.
+ * without network, otherwise the row's jobs. The delay grows exponentially, with full jitter, to no
+ * less than the delay that the service requested.
  */
 function pauseAfter(
   cause: unknown,
   { job, lane, pauses }: { job: Job; lane: string; pauses: Map<string, Pause> },
   { now, random }: RequestEnvironment,
 ): void {
-  // Thrown values other than a `ServiceError` have none of these members.
+  // Any other thrown value has none of these members.
   const { status, slug, retryAfterMs } = Object(cause) as Partial<ServiceError>;
   const isLimit = status === 429;
   const scope = isLimit ? job.resource : slug === "network" || status === 401 ? "" : lane;
   const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };
   pauses.set(scope, pause);
-  // Failures during a pause do not count: their requests were sent before the pause.
+  // During a pause, only requests from before the pause can fail. Such failures do not count.
   if (pause.until <= now()) pause.failures++;
   const ms = Math.max(retryAfterMs ?? 0, random() * Math.min(30_000, 500 * 2 ** pause.failures));
   pause.until = Math.max(pause.until, now() + ms);

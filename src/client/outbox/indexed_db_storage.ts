@@ -10,7 +10,7 @@ import type { Job, JobStorage } from "./job.ts";
 /**
  * Creates a storage of jobs in an IndexedDB database. Rejects if the browser refuses the database,
  * for instance in private windows, or does not respond. The database stays open, so that `add`
- * starts writing to disk immediately: the user can leave the page in the next millisecond.
+ * starts to write immediately: the user can leave the page in the next millisecond.
  */
 export async function indexedDbStorage(
   databases: IndexedDbFactory,
@@ -30,7 +30,7 @@ export async function indexedDbStorage(
       opening.onsuccess = () => {
         cancel();
         const opened = opening.result;
-        // A deletion of the database waits for this connection, so the connection must close.
+        // The connection must close, because deleting the database waits for it.
         opened.onclose = opened.onversionchange = () => {
           database = null;
           opened.close();
@@ -45,7 +45,7 @@ export async function indexedDbStorage(
   /** Runs `work` in a transaction. After the commit, calls the function that `work` returned. */
   async function run<T>(work: (store: IndexedDbObjectStore) => () => T): Promise<T> {
     const transaction = await begin().catch(() => {
-      // Opens the database again: Safari may close databases of hidden pages without an event.
+      // Opens the database again: Safari can close a hidden page's database without an event.
       database = null;
       return begin();
     });
@@ -57,7 +57,7 @@ export async function indexedDbStorage(
     });
   }
 
-  /** Runs one request and commits immediately, because leaving the page may abort a transaction. */
+  /** Runs one request and commits immediately: leaving the page may abort an open transaction. */
   const runOne = <T>(request: (store: IndexedDbObjectStore) => IndexedDbRequest<T>) =>
     run((store) => {
       const sent = request(store);
@@ -67,7 +67,7 @@ export async function indexedDbStorage(
 
   return {
     isShared: true,
-    // The cast is safe: only this file writes to the database, and the generated keys are numbers.
+    // The cast is safe: only this file writes the database, whose generated keys are numbers.
     all: () => runOne((store) => store.getAll() as IndexedDbRequest<Job[]>),
     add: (job) => runOne((store) => store.add(job) as IndexedDbRequest<number>),
     update: (order, change) =>

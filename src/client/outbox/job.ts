@@ -9,13 +9,13 @@ import type { RequestEnvironment } from "../../api/client_environment.ts";
 /** A row, or some fields of a row. */
 export type JobRow = Readonly<Record<string, unknown>>;
 
-/** A write that waits to be sent, in the form in which it is stored. */
+/** A write that waits to be sent, in its stored form. */
 export interface Job {
   /** The id of the write, sent as the header `Service-Optimistic-Id`. */
   readonly id: string;
   /** The position in the order of all jobs. `Infinity` until the job is stored. */
   readonly order: number;
-  /** The idempotency key. Another attempt at the same request has the same key. */
+  /** The idempotency key, which all attempts at the request have in common. */
   readonly idempotencyKey: string;
   /** The effect of the write on the row. */
   readonly kind: "create" | "update" | "replace" | "delete";
@@ -23,7 +23,7 @@ export interface Job {
   readonly resource: string;
   /** The path of the row, for example `/api/posts/7`, or of the resource for a new row. */
   readonly path: string;
-  /** The id of the job that creates the row, which can be this job; null for an existing row. */
+  /** The id of the job that creates the row (perhaps this job); null for an existing row. */
   readonly of: string | null;
   /** The body of the request, or null for a delete. */
   readonly body: JobRow | null;
@@ -41,7 +41,7 @@ export interface Job {
   readonly after: string | null;
   /** How often `onConflict` has resolved a conflict of this job. */
   readonly conflicts: number;
-  /** How often the request was sent with the current key, including attempts without a response. */
+  /** How often the request was sent with this idempotency key, with or without a response. */
   readonly attempts: number;
   /**
    * The state of the job. A refused job is `dead`: it stays stored until it is sent again or
@@ -62,39 +62,38 @@ export interface JobProblem {
   readonly status: number;
   /** The problem document in the response body, or null if there was none. */
   readonly problem: ProblemBody | null;
-  /** The CAPTCHA that the user has to solve, or null for every other error. */
+  /** The CAPTCHA that the user must solve, or null. */
   readonly captcha: RequiredCaptcha | null;
 }
 
 /** A job that is not stored yet. The storage assigns its position. */
 export type NewJob = Omit<Job, "order">;
 
-/** Stores the jobs of an outbox. Operations take effect and resolve in the order of calls. */
+/** Stores the jobs of an outbox. Operations take effect in the order of the calls. */
 export interface JobStorage {
   /** True if other tabs or processes read and write the same stored jobs. */
   readonly isShared: boolean;
-  /** The error because of which the jobs are kept in memory and not in IndexedDB, if any. */
+  /** Why the jobs are kept in memory instead of IndexedDB. Absent if they are not. */
   readonly error?: ServiceError;
   /** Returns all jobs, sorted by position. */
   all(): Promise<readonly Job[]>;
   /** Stores a job after all other jobs and returns its position. */
   add(job: NewJob): Promise<number>;
   /**
-   * Replaces a stored job by the result of `change`, and returns the new job. If there is no such
-   * job or the result is undefined, changes nothing and returns undefined. The operation is atomic.
+   * Replaces a stored job by the result of `change`, and returns the new job. Returns undefined and
+   * changes nothing if there is no such job, or no result. The operation is atomic.
    */
   update(order: number, change: (stored: Job) => Job | undefined): Promise<Job | undefined>;
   /** Removes the job at a position. */
   remove(order: number): Promise<unknown>;
 }
 
-/** Returns a copy of the job that records why the job was refused. */
 export function refusedJob(job: Job, error: JobProblem): Job {
   // `...error` does not copy the message of an Error.
   return { ...job, state: "dead", problem: { ...error, message: error.message } };
 }
 
-/** Returns a copy of a job that will not be sent again: it is discarded, or cannot be stored. */
+/** Returns a copy of a job that is never sent again: it was discarded, or cannot be stored. */
 export function discardedJob(
   job: Job,
   slug: ServiceErrorSlug = "discarded",
@@ -103,7 +102,7 @@ export function discardedJob(
   return { ...refusedJob(job, new ServiceError(slug, message)), state: "discarded" };
 }
 
-/** Returns the members of a job for a new, unsent request, including a new idempotency key. */
+/** The members of a job for an unsent request, with a new idempotency key. */
 export function newJobRequest(
   { randomId, now }: RequestEnvironment,
 ): Pick<Job, "after" | "idempotencyKey" | "createdAt" | "attempts" | "state" | "problem"> {
@@ -118,9 +117,9 @@ export function newJobRequest(
 }
 
 /**
- * Returns a dead job as a waiting job for another attempt, based on the row's current state as far
- * as it is known. If the service may have carried out the refused request, the job keeps its
- * idempotency key, so that the service recognizes the request.
+ * Returns a dead job as a waiting job, for the row's current state if the state is known. If the
+ * service may have carried out the refused request, the job keeps its idempotency key, so that the
+ * service recognizes the request.
  */
 export function reviveDeadJob(
   job: Job,
@@ -131,10 +130,10 @@ export function reviveDeadJob(
   const { base, ifMatch, idempotencyKey, attempts, problem } = job;
   const { status, details } = problem?.problem ?? {};
   // After these statuses, the service has stored the response under the idempotency key. After
-  // other statuses, the key is unused or belonged to another request. A 400 or 404 counts only at
+  // other statuses, the key is unused or belongs to another request. A 400 or 404 counts only at
   // the first attempt: at a later attempt, the service may not have looked up the key.
   const isAnswered = (attempts === 1 ? /40[049]|4[12]2/ : /409|4[12]2/).test(`${status}`) &&
-    // If `slug` is undefined, `test` uses the string "undefined", which does not match.
+    // If `slug` is undefined, `test` gets "undefined", which does not match.
     !/^(idem|query)/.test(problem?.slug as string);
   const current = rowTag(seen ?? { _etag: details?.currentETag });
   return {
@@ -145,12 +144,12 @@ export function reviveDeadJob(
   };
 }
 
-/** Returns true if two versions of a job have the same request and the same `state`. */
+/** Returns true if two versions of a job have an equal request and state. */
 export function isSameRequest(one: Job, other: Job): boolean {
   return one.state === other.state && one.idempotencyKey === other.idempotencyKey;
 }
 
-/** Returns the path of a job's row. Before the row exists, returns the id of the creating job. */
+/** Returns the path of a job's row, or the id of the creating job if there is no row yet. */
 export function laneOf(
   { of, path }: Job,
   created: ReadonlyMap<string | null, { readonly path: string }>,
@@ -162,9 +161,9 @@ export function rowTag(row: JobRow | null): string | null {
   return typeof row?._etag === "string" ? row._etag : null;
 }
 
-/** Returns the key in a row's path as a string, or a composite key as a list of strings. */
+/** Returns the key in a row's path: a string, or a list of strings for a composite key. */
 export function rowKey(path: string): string | readonly string[] {
   const parts = path.slice(path.lastIndexOf("/") + 1).split(",").map(decodeURIComponent);
-  // The `!` is safe: splitting a string always returns a first part.
+  // The `!` is safe: there is always a first part.
   return parts.length > 1 ? parts : parts[0]!;
 }

@@ -16,7 +16,7 @@ export interface CreatedRow {
 
 export interface RowEffect {
   readonly path: string;
-  /** The row's ETag before the request. Null for a new row, or if it was unknown. */
+  /** The row's ETag before the request. Null for a new row or an unknown ETag. */
   readonly before: string | null;
   readonly tag: string;
 }
@@ -26,7 +26,7 @@ export interface TabJobs {
   /** The jobs by id, in the order in which live lists apply the jobs to rows. */
   readonly jobs: Map<string, Job>;
   readonly created: Map<string | null, CreatedRow>;
-  /** The effects of sent requests that lists do not show yet, by the request's idempotency key. */
+  /** The effects of sent requests that lists do not show yet, by idempotency key. */
   readonly sent: Map<string | null, RowEffect>;
   readonly overlays: JobOverlays;
   readonly computed: Overlay["computed"];
@@ -46,18 +46,18 @@ export interface OutboxState {
   readonly dead: number;
   /** The jobs, in the order in which the program added them. */
   readonly jobs: readonly Job[];
-  /** Why IndexedDB cannot store the jobs, which are then kept in memory; null if it can. */
+  /** Why IndexedDB cannot store the jobs, so that they are kept in memory; null if it can. */
   readonly storageError: ServiceError | null;
 }
 
-/** Shows the jobs in live lists as overlays (unconfirmed writes). Resolves the writes' promises. */
+/** Shows jobs in live lists as overlays (unconfirmed writes), and resolves their promises. */
 export interface JobView extends Store<OutboxState> {
   show(job: Job, row?: JobRow | null): void;
-  /** Shows the stored jobs. After a second, a job that another tab has removed counts as sent. */
+  /** Shows the stored jobs. A job that another tab has removed counts as sent after a second. */
   showStored(stored: readonly Job[], error?: ServiceError | null): void;
-  /** Remembers the row's path and the row's new ETag after the job has been sent. */
+  /** Remembers the path and the new ETag of the row after the job has been sent. */
   learn(job: Job, row: JobRow | null): void;
-  /** Returns promises for the row of the response. They reject if the job is dead or discarded. */
+  /** Returns promises of the response's row. They reject if the job is refused or discarded. */
   wait(id: string): Readonly<Record<"acknowledged" | "done", Promise<JobRow | null>>>;
 }
 
@@ -79,7 +79,7 @@ export function createJobView(
     const before = jobs.get(id);
     const waiter = waiters.get(id);
     const isKnown = before && isSameRequest(before, job);
-    // Live lists apply jobs in the map's order. A job with a new idempotency key moves to the end.
+    // Live lists apply jobs in this order. A job with a new idempotency key moves to the end.
     if (!isKnown) jobs.delete(id);
     if (state === "sent") {
       learn(job, row);
@@ -91,7 +91,7 @@ export function createJobView(
       waiter?.reject(error);
       if (state === "dead") {
         jobs.set(id, job);
-        // If the program's `onDead` throws, the outbox must continue, so the call is asynchronous.
+        // Asynchronous, because the outbox must continue if the program's `onDead` throws.
         if (before?.state === "waiting") queueMicrotask(() => onDead?.(job, error));
       }
     } else {
@@ -130,14 +130,14 @@ export function createJobView(
       const acknowledged = sent.then(([row]) => row);
       const done = sent.then(([row, seen]) => seen.then(() => row));
       const forget = () => void waiters.delete(id);
-      // Programs may ignore the promises, whose rejections must then not end the process.
+      // If the program ignores a promise, its rejection must not end the process.
       for (const promise of [acknowledged, done]) promise.then(forget, forget);
       return { acknowledged, done };
     },
   };
 }
 
-/** The row of the response, and a promise that resolves when lists show the effect of the job. */
+/** The row of the response, and a promise that resolves when lists show the job's effect. */
 type Acknowledgement = readonly [row: JobRow | null, seen: Promise<unknown>];
 
 function overlayOf(job: Job): Overlay {
@@ -146,7 +146,7 @@ function overlayOf(job: Job): Overlay {
     ...job,
     kind: kind === "replace" ? "update" : kind,
     key: path === resource ? null : rowKey(path),
-    // Removes values that create or link related rows, because the row does not contain them.
+    // The row does not contain values that create or link related rows.
     fields: Object.fromEntries(
       Object.entries(body ?? {}).filter(([, value]) => !relating.test(JSON.stringify(value))),
     ),

@@ -7,10 +7,10 @@ import type { JobOverlays, TabJobs } from "./job_view.ts";
 
 export interface NewWrite {
   readonly kind: Job["kind"];
-  /** The row's key, or the write that creates the row. Null if this write creates a row. */
+  /** The row's key, or the write that creates the row. Null to create a row. */
   readonly target: KeyInput | NewRow | null;
   readonly body: JobRow | null;
-  /** The row as the user saw it. Undefined to use the row of a live list. */
+  /** The row as the user saw it. Undefined for the row in a live list. */
   readonly base?: JobRow | undefined;
 }
 
@@ -21,7 +21,7 @@ export function newJob(
 ): Job {
   const id = environment.randomId();
   const creation = target === null ? id : isWrite(target) ? target.id : null;
-  // The cast is safe: a target that is no reference to a write is a key.
+  // The cast is safe: a target is a key or a reference to a write.
   const path = creation === null
     ? `${resource}/${keyPath(target as KeyInput)}`
     : created.get(creation)?.path ?? resource;
@@ -37,19 +37,19 @@ export function newJob(
     other.state === "waiting" && laneOf(other, created) === lane
   );
   if (before === undefined) return job;
-  // Without `base`, the user saw the effect of the job `before`, so both jobs have the same base.
+  // Without `base`, the user saw the row after the job `before`, so both jobs have one base.
   const seen = base === undefined ? before : job;
   return { ...job, after: before.idempotencyKey, base: seen.base, ifMatch: seen.ifMatch };
 }
 
 /**
- * Returns the ETag of a row as lists show it: with the effects of sent requests that the lists have
- * not received yet. If a list has received a newer row, the user sees old effects on the new row.
- * The returned ETag is then outdated, so that the service reports a conflict.
+ * Returns the ETag of a row as lists show it, with the effects of sent requests that the lists have
+ * not received. If a list has received a newer row, the user sees old effects on the new row: the
+ * returned ETag is then outdated, so that the service reports a conflict.
  */
 function presentTag(path: string, listed: string | null, sent: TabJobs["sent"]): string | null {
   let present = listed;
-  // The requests are in the order in which they were sent.
+  // `sent` has the order in which the requests were sent.
   for (const { path: changed, before, tag } of sent.values()) {
     if (changed !== path) continue;
     const continues = plainTag(before) === plainTag(present) || plainTag(tag) === plainTag(listed);
@@ -63,11 +63,11 @@ function presentTag(path: string, listed: string | null, sent: TabJobs["sent"]):
  * be stored, and the program may modify its objects while the job waits.
  */
 export function jsonCopy<T>(value: T): T {
-  // The cast is safe: JSON preserves every part that the service can receive.
+  // The cast is safe: JSON preserves all values that the service can receive.
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-/** Returns the row that a job writes to, as a live list received it; null if no list has it. */
+/** Returns the row that a job changes, as a live list received it; null if no list contains it. */
 export function seenRow(
   { resource, path }: Pick<Job, "resource" | "path">,
   overlays: JobOverlays,

@@ -11,12 +11,11 @@ import type { OutboxState } from "./job_view.ts";
 /** The options of an outbox. */
 export interface OutboxOptions<Api = unknown> {
   /**
-   * The identity of the user. Each identity has its own outbox. With an empty string, the outbox
-   * stores nothing, and each page has its own outbox. A waiting write is then discarded if the
-   * client's token changes.
+   * The identity of the user. Each identity has its own outbox. With an empty string, each page has
+   * its own outbox: it stores nothing, and discards its writes if the client's token changes.
    */
   readonly identity: string;
-  /** Where the jobs are stored. Default: in IndexedDB, or in memory if IndexedDB is missing. */
+  /** Where the jobs are stored. Default: in IndexedDB, or in memory without IndexedDB. */
   readonly storage?: JobStorage | undefined;
   /** Resolves conflicts. Without this function, a write with a conflict is refused (dead). */
   readonly onConflict?: OnConflict<Api> | undefined;
@@ -28,8 +27,8 @@ export interface OutboxOptions<Api = unknown> {
   /** Called in each tab when the service has refused a write. */
   readonly onDead?: ((job: Job, error: ServiceError) => void) | undefined;
   /**
-   * Maximum age at which a write is still sent, in milliseconds. An older write is refused.
-   * Default: 23 hours, because the service remembers idempotency keys for 24 hours.
+   * Maximum age of a write in milliseconds. An older write is refused instead of sent. Default: 23
+   * hours, because the service remembers idempotency keys for 24 hours.
    */
   readonly maxAgeMs?: number | undefined;
 }
@@ -40,7 +39,7 @@ export interface Write<Row> {
   readonly id: string;
   /**
    * Resolves with the row of the response when the service has executed the write, even if no
-   * stream has confirmed the write yet. The value and the errors are the same as for `done`.
+   * stream has confirmed it yet. Has the value and the errors of `done`.
    */
   readonly acknowledged: Promise<(Row & WithTag) | null>;
   /**
@@ -53,11 +52,11 @@ export interface Write<Row> {
 
 /** A row from the service. `_etag` is present if the resource has ETags. */
 export interface WithTag {
-  /** The row's ETag. If the `base` of a later write contains the ETag, the write requires it. */
+  /** The row's ETag. With it in `base`, a later write does not overwrite other changes. */
   readonly _etag?: string;
 }
 
-/** A row to write to: its key, the write that creates it, or member `_new` of a row in a list. */
+/** A row to write to: its key, the write that creates the row, or `_new` of a row in a list. */
 export type Target<R extends ApiResource> = R["key"] | Write<R["row"]> | NewRow;
 
 /** The options of a write to a row. */
@@ -91,9 +90,9 @@ export interface Outbox extends Store<OutboxState> {
     options?: OutboxWriteOptions<R>,
   ): Write<R["row"]>;
   /**
-   * Sends a dead (refused) write again, optionally with a new body. If the service may have carried
-   * it out, the request stays the same. Otherwise a new request is based on the current row.
-   * Resolves when the job is stored.
+   * Sends a dead (refused) write again, optionally with a new body. If the service may have
+   * executed the write, the request stays unchanged. Otherwise a new request is based on the
+   * current row. Resolves when the job is stored.
    */
   revive(id: string, body?: JobRow): Promise<void>;
   /** Discards a write. If it creates a row, later writes to that row are discarded, too. */

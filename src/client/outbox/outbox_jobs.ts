@@ -1,17 +1,17 @@
 import { discardedJob, isSameRequest, type Job, type JobRow, type JobStorage } from "./job.ts";
 import { createJobView, type JobView, type JobViewInput } from "./job_view.ts";
 
-/** The jobs of an outbox. A change of a job is stored, and then shown in all tabs. */
+/** A change of a job is stored, and then shown in all tabs. */
 export interface OutboxJobs extends Pick<JobView, "get" | "subscribe" | "wait"> {
   /** Shows a job immediately and stores it. */
   add(job: Job): void;
   /** Stores and shows changes of a job. Returns undefined if another tab has changed the job. */
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
-  /** Stores that an attempt begins, and the path and ETag that the row has after earlier jobs. */
+  /** Stores the start of an attempt, with the row's path and ETag after earlier jobs. */
   prepare(job: Job): Promise<Job | undefined>;
-  /** Removes a sent or discarded job from the storage and all tabs. `row` is the response's row. */
+  /** Removes a sent or discarded job from the storage and all tabs. `row` is from the response. */
   end(job: Job, row?: JobRow | null): Promise<void>;
-  /** Reads the stored jobs, so that this tab knows the jobs of all tabs. */
+  /** Reads the stored jobs of all tabs. */
   sync(): Promise<void>;
 }
 
@@ -19,27 +19,27 @@ export interface OutboxJobsOptions extends JobViewInput {
   /** Resolves to the storage. Never rejects. */
   readonly opening: Promise<JobStorage>;
   /**
-   * The channel to the other tabs. A message contains an ended job with its row. After a null
-   * message, the other tabs read the storage. The channel is null if there are no other tabs.
+   * The channel to the other tabs, or null if there are none. A message contains an ended job with
+   * its row. A null message makes the other tabs read the storage.
    */
   readonly channel: BroadcastChannel | null | undefined;
 }
 
-/** Creates an object without jobs. {@link OutboxJobs.sync} reads the stored jobs. */
+/** Starts without jobs: {@link OutboxJobs.sync} reads the stored jobs. */
 export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   const { jobs, created, sent } = options;
   const view = createJobView(options);
   const stored = storedJobs(view, options);
 
   async function change(job: Job, changes: Partial<Job>): Promise<Job | undefined> {
-    // A new key means a new request. Other jobs must no longer wait for the old request.
+    // A new key means a new request. Other jobs must no longer wait for the old one.
     if (changes.idempotencyKey) await release(job);
     return stored.change(job, changes);
   }
 
   /**
    * Updates the jobs that wait for this job's request, after the request was sent or given up. If
-   * it was given up, these jobs take over this job's `after` and `ifMatch`.
+   * it was given up, `after` and `ifMatch` of this job replace theirs.
    */
   async function release(job: Job): Promise<void> {
     const { id, idempotencyKey, state, after, ifMatch } = job;
@@ -51,7 +51,7 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
     }
   }
 
-  /** Returns the members of a job, updated by the results of earlier requests to the same row. */
+  /** Returns members of a job, updated by the results of earlier requests to its row. */
   function led(job: Job): Pick<Job, "path" | "of" | "ifMatch" | "after"> {
     const row = created.get(job.of);
     const tag = sent.get(job.after)?.tag;
@@ -77,13 +77,13 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   };
 }
 
-/** Returns the functions that store jobs, show them, and report them to the other tabs. */
+/** Returns the functions that store jobs, show jobs, and report jobs to the other tabs. */
 function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
   const { jobs, opening, channel, signal } = options;
-  /** The last queued operation. Reads and writes of the storage run one after the other. */
+  /** The last queued operation. The queue runs reads and writes of the storage one by one. */
   let storing: Promise<unknown> = Promise.resolve();
   let reading: Promise<void> | null = null;
-  /** The jobs that are being stored, and that no queued operation has read yet. */
+  /** Jobs that are being stored, and that no queued operation has handled yet. */
   const adding: Promise<Job>[] = [];
 
   function queue<T>(work: (storage: JobStorage) => Promise<T> | T): Promise<T> {
@@ -92,10 +92,10 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
     return result;
   }
 
-  /** Returns the position of a job, which may have been stored since the caller read the job. */
+  /** Returns a job's position. The job may have been stored after the caller read it. */
   const orderOf = ({ id, order }: Job) => jobs.get(id)?.order ?? order;
 
-  /** Sends a message to the other tabs. Does nothing if aborted: a closed channel would throw. */
+  /** Sends a message to the other tabs, unless aborted: a closed channel would throw. */
   function announce(message: readonly [Job, JobRow | null] | null = null): void {
     if (!signal.aborted) channel?.postMessage(message);
   }
@@ -104,13 +104,13 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
     reading ??= queue(async (storage) => {
       reading = null;
       if (!signal.aborted) showStored(await storage.all(), storage.error);
-      // A failed read needs no report, because it is repeated at the next wake-up.
+      // A failed read is repeated at the next wake-up.
     }).catch(() => {});
 
   if (channel) {
     channel.onmessage = ({ data }) => {
       if (data === null) void sync();
-      // The message waits for a running read of the storage, which can return an older state.
+      // Queued, because a running read of the storage may still return an older state.
       else void queue(() => show(...data as [Job, JobRow | null]));
     };
   }
@@ -119,10 +119,10 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
     sync,
     add(job: Job): void {
       show(job);
-      // The user may leave the page, so `add` does not wait for queued operations.
+      // The user may leave the page, so the job does not wait for queued operations.
       adding.push(storeJob(job, opening, announce));
       if (adding.length > 1) return;
-      // One operation shows the positions of all jobs that were added in the meantime.
+      // One operation shows the positions of all jobs that are added before it runs.
       void queue(async () => {
         for (const stored of await Promise.all(adding.splice(0))) {
           // Skips a job that a read of the storage has already shown as stored.
@@ -151,7 +151,7 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
   };
 }
 
-/** Starts to store a job. Resolves to the stored job, or to a discarded job if that fails. */
+/** Starts to store a job. Resolves to the stored job, or after a failure to a discarded job. */
 function storeJob(job: Job, opening: Promise<JobStorage>, announce: () => void): Promise<Job> {
   const { order: _order, ...added } = job;
   return opening.then((storage) => {

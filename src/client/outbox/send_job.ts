@@ -6,8 +6,8 @@ import type { Bearer, Transport } from "../../api/transport.ts";
 import { jsonCopy } from "./new_job.ts";
 
 /**
- * Sends a job once. Returns the sent job with the path of its row, and the row in the response
- * (null for a delete). Throws if the request fails or the response cannot be read.
+ * Sends a job once. Returns the job with the path of its row, and the row in the response (null for
+ * a delete). Throws if the request fails or the response cannot be read.
  */
 export async function sendJob(
   job: Job,
@@ -23,7 +23,7 @@ export async function sendJob(
       "idempotency-key": job.idempotencyKey,
       "service-optimistic-id": job.id,
       "if-match": ifMatch,
-      // The client may have another user's token by now, so the job's own token is sent.
+      // The client may have another user's token by now, so sends the job's token.
       ...(token && { authorization: token.value && `Bearer ${token.value}` }),
     },
   });
@@ -45,13 +45,12 @@ async function readResponseRow(response: Response): Promise<JobRow | null> {
 }
 
 /**
- * Returns true if the service would refuse the same request again. Returns false after a temporary
- * failure. Also returns false if the response has no problem document, because the service may have
- * carried out the write.
+ * Returns true if the service would refuse the request again. Returns false after a temporary
+ * failure, and without a problem document, because the service may have executed the write.
  */
 export function isRefusal(error: unknown): error is ServiceError {
   return error instanceof ServiceError && (/expired|discarded/.test(error.slug) ||
-    // The slug `idempotency-in-flight` means that an earlier attempt is still running.
+    // With the slug `idempotency-in-flight`, an earlier attempt is still running.
     error.problem !== null && error.status < 500 && !error.slug.endsWith("flight") &&
       ![401, 408, 429].includes(error.status));
 }
@@ -59,7 +58,7 @@ export function isRefusal(error: unknown): error is ServiceError {
 const methods = { create: "POST", update: "PATCH", replace: "PUT", delete: "DELETE" } as const;
 
 /**
- * A conflict: a row has changed since the user saw it, and a write to this row is waiting. For a
+ * A conflict: a row has changed since the user saw it, and a write to the row is waiting. In a
  * typed client, `resource` determines the types of the rows.
  */
 export type JobConflict<Api = unknown> = [keyof Api] extends [never] ? ConflictOf<string, JobRow>
@@ -73,19 +72,19 @@ export type JobConflict<Api = unknown> = [keyof Api] extends [never] ? ConflictO
 export interface ConflictOf<Path, Row, Patch = Row> {
   /** The waiting write. */
   readonly job: Job;
-  /** The resource: its name in the client, for example `posts`. */
+  /** The name of the resource in the client, for example `posts`. */
   readonly resource: Path;
   /** The row as the user saw it before the write; null if unknown. */
   readonly base: Partial<Row> | null;
   /** The fields that the write sets, or null for a delete. */
   readonly mine: Patch | null;
-  /** The row as it is now; null if the user cannot read it. */
+  /** The current row; null if the user cannot read it. */
   readonly theirs: Row | null;
 }
 
 /**
- * Resolves a conflict by returning the fields to send. For a delete, any result except null deletes
- * the row. If the function returns null, the job becomes dead: it counts as refused.
+ * Resolves a conflict: returns the fields to send, or null to refuse the write (it becomes dead).
+ * For a delete, any other result deletes the row.
  */
 export type OnConflict<Api = unknown> = (
   conflict: JobConflict<Api>,
@@ -97,14 +96,14 @@ export interface ConflictOptions {
   readonly onConflict: OnConflict | undefined;
 }
 
-/** Returns the replacement of a refused job: a job with a new request, or a dead (refused) job. */
+/** Returns the replacement of a refused job: a job with a new request, or a dead job. */
 export async function jobAfterRefusal(
   job: Job,
   error: ServiceError,
   { transport, signal, onConflict }: ConflictOptions,
 ): Promise<Job> {
   const { base, body, path, conflicts } = job;
-  // At most five conflicts are resolved: behind a proxy that changes ETags, they would never end.
+  // Resolves at most five conflicts: a proxy that changes ETags would cause conflicts without end.
   if (error.status !== 412 || onConflict === undefined || conflicts > 4) {
     return refusedJob(job, error);
   }

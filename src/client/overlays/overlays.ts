@@ -14,33 +14,32 @@ import type { Transport } from "../../api/transport.ts";
 
 interface ShownWrite {
   readonly overlay: Overlay;
-  /** The shown rows with the write's effect, by the row without this effect. */
+  /** The rows after the write, by the row before the write. */
   readonly rows: WeakMap<object, LiveRow>;
   readonly has: Set<OpenList>;
-  /** Lists that received the write's event. The next token of a list moves the list to `has`. */
+  /** Lists that received the write's event. At its next token, a list moves to `has`. */
   readonly echoes: Set<OpenList>;
-  /** Number of streams requested before the write's acknowledgement; `Infinity` until then. */
+  /** Number of streams requested before the service confirmed the write; `Infinity` until then. */
   askedBefore: number;
-  /** The row's ETag after the write, or undefined if it has no ETag. */
+  /** The row's ETag after the write. Undefined without an ETag. */
   tag: unknown;
-  /** Resolves the promise of `acknowledge`. Called when all lists contain the write's result. */
+  /** Resolves the promise of `acknowledge`. Called when all lists contain the write's effect. */
   confirm(): void;
 }
 
 /**
- * The unconfirmed writes of a client's outboxes, which the client's live lists show. A list shows a
- * write until the list receives the write's event, until the service refuses the write, or, after
- * the acknowledgement, until the list's own rows contain the effect of the write. The overlay of a
- * write never expires by time alone.
+ * The unconfirmed writes of a client's outboxes. A list shows a write until the list receives the
+ * write's event, the service refuses the write, or the service has confirmed the write and the
+ * list's own rows contain its effect. The overlay of a write never expires by time alone.
  */
 export class Overlays implements ShownOverlays {
   readonly #transport: Transport;
   readonly #lists: OpenLists;
   readonly #writes = new Map<string, ShownWrite>();
-  /** The ids of created rows as strings, by the id of the overlay that created the row. */
+  /** The ids of created rows as strings, by the id of the creating overlay. */
   readonly #created = new Map<string, string>();
 
-  /** Makes all current and future live lists of the client show these overlays. */
+  /** Makes all live lists of the client show these overlays. */
   constructor(transport: Transport) {
     this.#transport = transport;
     this.#lists = openListsOf(transport);
@@ -58,7 +57,7 @@ export class Overlays implements ShownOverlays {
     for (const list of this.#lists.all) if (list.resource === overlay.resource) list.show();
   }
 
-  /** Resolves when every list contains the write's result, so that no list needs the overlay. */
+  /** Resolves when every list contains the write's effect, so that no list needs the overlay. */
   async acknowledge(id: string, row: LiveRow | null): Promise<void> {
     const { after } = this.#transport.environment;
     const write = this.#writes.get(id);
@@ -84,7 +83,6 @@ export class Overlays implements ShownOverlays {
     });
   }
 
-  /** Removes the overlay of a write that the service has refused. */
   reject(id: string): void {
     const write = this.#writes.get(id);
     if (write === undefined) return;
@@ -93,7 +91,7 @@ export class Overlays implements ShownOverlays {
     for (const list of lists) list.show();
   }
 
-  /** Returns a row with its `_etag` as a live list received it; null if no list has it. */
+  /** Returns a row with its `_etag` as a live list received it; null if no list contains it. */
   rowOf(path: string, key: LiveRowId): LiveRow | null {
     for (const { resource, set } of this.#lists.all) {
       const row = resource === path && set.rows.get(rowIdText(key));
@@ -104,7 +102,7 @@ export class Overlays implements ShownOverlays {
 
   shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number } {
     const { set } = list;
-    // The cast is safe: `liveList` declares that `accepts` takes rows of this list.
+    // The cast is safe: the type of `liveList` makes `accepts` a function of this list's rows.
     const accepts = list.accepts as ((row: LiveRow) => boolean) | undefined;
     const changed = new Map<string, LiveRow | null>();
     let pending = 0;
@@ -156,7 +154,7 @@ export class Overlays implements ShownOverlays {
 
   #resolve(write: ShownWrite): void {
     if (write.askedBefore === Infinity || this.#holding(write).length > 0) return;
-    // A later write may have this id by now: a job keeps its id when it is sent again.
+    // A later write can have this id by now: a job keeps its id when it is sent again.
     const { id } = write.overlay;
     if (this.#writes.get(id) === write) this.#writes.delete(id);
     write.confirm();
@@ -185,7 +183,7 @@ export class Overlays implements ShownOverlays {
   }
 }
 
-/** Returns a row with a write's effect. For the same `before`, returns the same object again. */
+/** Returns the row after a write. Returns one object for all calls with the same `before`. */
 function shownRow(
   { overlay: { id, resource, fields, computed }, rows }: ShownWrite,
   list: OpenList,
@@ -201,21 +199,20 @@ function shownRow(
   return complete;
 }
 
-/** Returns true if the list shows unconfirmed new rows. */
 function takesNew({ filter, accepts }: OpenList): boolean {
   return !filter || !!accepts;
 }
 
-/** Begins the target of a new row. No row id, as a string, begins with this character. */
+/** The first character of a new row's target. No id of a row begins with this character. */
 const newMark = "\0";
 
-/** How long to wait for the event of a write, in milliseconds, before opening a new stream. */
+/** How long to wait for a write's event before opening another stream, in milliseconds. */
 const lateMs = 2_000;
 
-/** Returns the overlays of the transport's client. Creates them at the first call. */
+/** Returns the overlays of the transport's client, created at the first call. */
 export function overlaysOf(transport: Transport): Overlays {
   const { parts } = transport;
-  // The cast is safe: only this function writes this key, always with this type.
+  // The cast is safe: only this function sets this member, always with this type.
   const known = parts.get(overlaysOf) as Overlays | undefined;
   const overlays = known ?? new Overlays(transport);
   parts.set(overlaysOf, overlays);

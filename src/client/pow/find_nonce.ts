@@ -5,7 +5,7 @@ import { compileSimdScan, createSimdScan } from "./simd_scan.ts";
 
 /** Options for solving a proof-of-work challenge in the client. */
 export interface SolveOptions {
-  /** Aborts the search. The promise then rejects with the reason of the signal. */
+  /** Aborts the search. The promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** The number of workers for difficult challenges. Default: the cores minus one, at most 8. */
   readonly workers?: number | undefined;
@@ -14,9 +14,8 @@ export interface SolveOptions {
 }
 
 /**
- * Finds the nonce that solves a challenge. The search uses workers and SIMD if they are available,
- * and does not block this thread. Throws a RangeError for a difficulty over 32, which no client can
- * solve in time.
+ * Finds the nonce that solves a challenge, without blocking this thread. Uses workers and SIMD if
+ * they are available. Throws a RangeError for a difficulty over 32, which takes too long.
  */
 export async function findNonce(
   challenge: Challenge,
@@ -61,14 +60,14 @@ export async function findNonce(
 
 const maxDifficulty = 32;
 
-/** Below this difficulty, a search in TypeScript ends before the WebAssembly module is compiled. */
+/** Below this difficulty, a search in TypeScript is faster than compiling the module. */
 const minForModule = 14;
 
-/** Below this difficulty, a search in this thread ends before a worker has started. */
+/** Below this difficulty, a search in this thread is faster than the start of a worker. */
 const minForWorkers = 19;
 
 function defaultWorkers(): number {
-  // Node 20 has no `navigator`, although the types of this runtime declare the global.
+  // Node 20 has no `navigator`, although the types declare this global.
   const { navigator } = globalThis as Partial<typeof globalThis>;
   return Math.min(Math.max((navigator?.hardwareConcurrency ?? 1) - 1, 1), 8);
 }
@@ -77,7 +76,7 @@ function dataWorker(script: string): Worker {
   return new Worker(`data:text/javascript,${encodeURIComponent(script)}`, { type: "module" });
 }
 
-/** Lets other tasks run. Uses a timer: with a MessageChannel, tasks would wait longer in Deno. */
+/** Lets other tasks run, by a timer: with a MessageChannel, tasks would wait longer in Deno. */
 function nextTurn(): Promise<void> {
   // deno-lint-ignore project/no-ambient -- a client has no Runtime: it lives in browsers too
   return new Promise((resolve) => setTimeout(resolve, 0));

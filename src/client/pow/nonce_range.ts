@@ -2,9 +2,8 @@ import { base64urlLetters, maxNonceLength } from "../../protocol/pow_protocol.ts
 import { blockBytes, stateAfter } from "../../protocol/sha256.ts";
 
 /**
- * A range of 65,536 nonces that differ only in their last four characters. These four form one
- * 32-bit word of the last block that SHA-256 hashes, so all earlier blocks are hashed once for the
- * range.
+ * A range of 65,536 nonces that differ only in their last four characters. These characters are one
+ * 32-bit word of the last block that SHA-256 hashes, so earlier blocks are hashed once for a range.
  */
 export interface NonceRange {
   readonly prefix: string;
@@ -16,22 +15,22 @@ export interface NonceRange {
   readonly at: number;
 }
 
-/** Scans part of a nonce range. Returns the index of a nonce that is a solution, or -1. */
+/** Scans a part of a range. Returns the index of a nonce that is a solution, or -1. */
 export type Scan = (range: NonceRange, part: ScanTask) => number;
 
 export interface ScanTask {
   readonly difficulty: number;
   readonly from: number;
-  /** The index after the part's last nonce. Like `from`, a multiple of four. */
+  /** The index after the part's last nonce: a multiple of four, as is `from`. */
   readonly to: number;
 }
 
 export const nonceRangeSize = 65_536;
 
-/** Returns a range of nonces for a token. Different counters have ranges without common nonces. */
+/** Returns a range of nonces for a token. The ranges of two counters have no common nonce. */
 export function nonceRange(token: string, counter: number): NonceRange {
   const start = token.length + 1;
-  // Three characters of the counter make 2^34 nonces possible. Longer searches are rare.
+  // Three characters of the counter allow 2^34 nonces. Longer searches are rare.
   const from = start + (counter < 64 ** 3 ? 3 : 8);
   const preferred = from + (preferredOffset - from % blockBytes + blockBytes) % blockBytes;
   const isTooLong = preferred + wordBytes - start > maxNonceLength;
@@ -58,15 +57,15 @@ export function nonceAt(range: NonceRange, index: number): string {
 }
 
 /**
- * Returns the varying word of the nonce at an index: four characters from `aaaa` to `pppp`. Each
- * character represents four bits of the index.
+ * Returns the varying word of the nonce at an index: four characters from `aaaa` to `pppp`, each
+ * for four bits of the index.
  */
 export function varyingWordAt(index: number): number {
   return initialVaryingWord +
     ((index & 0xf000) << 12 | (index & 0xf00) << 8 | (index & 0xf0) << 4 | index & 0xf);
 }
 
-/** The varying word of the first nonce of a range: `aaaa`. */
+/** The varying word of a range's first nonce: `aaaa`. */
 export const initialVaryingWord = 0x61616161;
 
 /** Returns a mask of the bits that must be zero in the first word of the digest. */
@@ -76,12 +75,12 @@ export function zeroBitsMask(difficulty: number): number {
 
 const wordBytes = 4;
 
-/** The index of the varying word in almost all ranges. The SIMD module scans no other ranges. */
+/** The index of the varying word in most ranges. The SIMD module scans only such ranges. */
 export const preferredWord = 12;
 
 const preferredOffset = preferredWord * wordBytes;
 
-/** Returns the offset of the first word after which the block has nine bytes left for padding. */
+/** Returns the offset of the first word that leaves nine bytes of its block for padding. */
 function wordOffset(from: number): number {
   const offset = Math.ceil(from / wordBytes) * wordBytes;
   const room = blockBytes - offset % blockBytes;

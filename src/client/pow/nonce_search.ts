@@ -11,23 +11,23 @@ export interface Challenge {
   readonly difficulty: number;
 }
 
-/** The state of one search for a nonce, which this thread and all workers share. */
+/** The state of one search for a nonce. This thread and all workers share it. */
 export interface NonceSearch {
   found(): string | null;
   /** Reserves a nonce range that no other thread searches. */
   takeCounter(): number;
   /** Searches in this thread for some milliseconds. */
   searchPart(): void;
-  /** Verifies a nonce that a scan or a worker has found, and accepts a correct nonce. */
+  /** Verifies a nonce from a scan or a worker, and accepts a correct nonce. */
   propose(counter: number, index: number): void;
-  /** Returns false after a wrong solution was proposed. This thread then runs the plain scan. */
+  /** Returns false after a wrong solution. From then on, this thread runs the plain scan. */
   isTrusted(): boolean;
   /** Resolves at the next call of {@link wake}. */
   nextEvent(): Promise<void>;
   wake(): void;
 }
 
-/** Creates a search. `fast` is the SIMD scan, or null to use only the plain scan. */
+/** `fast` is the SIMD scan, or null to use only the plain scan. */
 export function createNonceSearch(
   { token, difficulty }: Challenge,
   fast: Scan | null,

@@ -1,27 +1,24 @@
 import { nonceRange, nonceRangeSize } from "./nonce_range.ts";
 import { simdScanInput } from "./simd_scan.ts";
 
-/** The search that the workers run, and the callbacks for their reports. */
 export interface SearchWorkersOptions {
   readonly token: string;
   readonly difficulty: number;
-  /** The compiled SIMD module. It can scan the ranges of this challenge. */
+  /** The compiled SIMD module, which can scan the ranges of this challenge. */
   readonly module: WebAssembly.Module;
   readonly workers: number;
-  /** Creates a worker that runs this script. May throw if the page cannot use workers. */
+  /** Creates a worker for this script. Throws if the page cannot use workers. */
   makeWorker(script: string): Worker;
-  /** Reserves a nonce range that no other thread searches. */
   takeCounter(): number;
-  /** Called when a worker has found a nonce, with the nonce's `index` in the range of `counter`. */
+  /** Called when a worker has found a nonce, at `index` in the range of `counter`. */
   onFound(counter: number, index: number): void;
   /** Called when `readyCount` has changed. */
   onChange(): void;
 }
 
 /**
- * Starts workers that search for a nonce. If a worker cannot be created, fails or reports nothing,
- * the search only becomes slower. The ranges of this worker are not searched again, because there
- * are enough other nonces.
+ * Starts workers that search for a nonce. If a worker fails or cannot be created, the search is
+ * only slower: nonces of other ranges replace the worker's ranges.
  */
 export function startSearchWorkers(options: SearchWorkersOptions) {
   const ready = new Set<Worker>();
@@ -55,7 +52,7 @@ export function startSearchWorkers(options: SearchWorkersOptions) {
   }
 
   return {
-    /** The number of workers that have started and have not failed. */
+    /** The number of workers that have started without failing. */
     get readyCount() {
       return ready.size;
     },
@@ -67,10 +64,10 @@ export function startSearchWorkers(options: SearchWorkersOptions) {
   };
 }
 
-/** A message from a worker: it needs more ranges, or has found a solution. */
+/** The worker needs more ranges, or has found a solution. */
 type WorkerReport = "more" | { readonly counter: number; readonly index: number };
 
-/** The number of ranges in one message to a worker: half a million nonces, or 40 ms of work. */
+/** The number of ranges in a message to a worker: half a million nonces, or 40 ms of work. */
 const rangesAtOnce = 8;
 
 /** The script of a worker, as a string, so that bundlers need no URL. */

@@ -14,17 +14,16 @@ export interface CallOptions {
 }
 
 export interface CallResult {
-  /** The JSON value of the response, which the client does not check against its declared type. */
+  /** The JSON value of the response. The client does not check the value against its type. */
   readonly value: unknown;
   readonly etag: string | null;
 }
 
-/** Sends a request and returns the JSON value of the response. */
 export type Call<Result> = (options?: CallOptions, body?: unknown) => Promise<Result>;
 
 /**
  * Returns the function that sends requests with a method and a path within the resource. With
- * `member`, the call returns only this member of the response's JSON, or all of it for `""`.
+ * `member`, a call returns this member of the response's JSON, or for `""` all of it.
  */
 export interface CallFactory {
   (method: string, place: string): Call<CallResult>;
@@ -32,7 +31,7 @@ export interface CallFactory {
 }
 
 export function createCalls({ transport, path }: Handle): CallFactory {
-  // The cast is safe: the result depends on `member` as the interface says.
+  // The cast is safe: `member` determines the result.
   return ((method: string, place: string, member?: string) =>
   async (
     { signal, timeoutMs, ifMatch, ifNoneMatch, idempotencyKey, optimisticId, ...query }:
@@ -40,7 +39,7 @@ export function createCalls({ transport, path }: Handle): CallFactory {
     body?: unknown,
   ) => {
     const parameters = queryString(query);
-    // Proxies reject long URLs, so a long query of a list is sent in a body.
+    // Proxies reject long URLs, so a long query is sent in a body.
     const isLong = method + place === "GET" && parameters.length > maxQueryLength;
     const response = await transport.send({
       method: isLong ? "POST" : method,
@@ -55,7 +54,7 @@ export function createCalls({ transport, path }: Handle): CallFactory {
       signal,
       timeoutMs,
     });
-    // Null means no body or invalid JSON. Valid JSON of the service is never falsy.
+    // Null means no body or invalid JSON. The service never returns falsy JSON.
     const value = await response.json().catch(() => null);
     if (!value && response.status !== (ifNoneMatch ? 304 : 0)) {
       throw await errorOfResponse(response);

@@ -3,26 +3,26 @@ import type { ClientEnvironment } from "../../api/client_environment.ts";
 
 /** The options of a client. */
 export interface CreateClientOptions {
-  /** The origin of the service, as in `https://example.com`. Empty for the origin of the page. */
+  /** The origin of the service, such as `https://example.com`. Empty for the origin of the page. */
   readonly baseUrl: string;
   /** The path that precedes all resources. Default: `/api`. */
   readonly basePath?: string | undefined;
   /**
-   * The bearer token, or a function that returns it. The function is called for each request, and
-   * again with `refresh: true` after a 401. If the function returns null, the request has no token.
+   * The bearer token, or a function that returns the token (null for none). The client calls the
+   * function for each request, and again with `refresh: true` after a 401.
    */
   readonly token?: string | TokenSource | undefined;
   /** The headers of every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Replaces the global `fetch` for all requests, for example `app.fetch`. */
   readonly fetch?: ClientEnvironment["fetch"] | undefined;
-  /** Timeout of a request and its response, in milliseconds. 0: no timeout. Default: 30,000. */
+  /** Timeout of a request and its response, in milliseconds; 0 for none. Default: 30,000. */
   readonly timeoutMs?: number | undefined;
   /** How to handle requests that require proof of work. */
   readonly pow?: ClientPow | undefined;
-  /** Shows a CAPTCHA and returns its token. If absent, requests that need a CAPTCHA fail. */
+  /** Shows a CAPTCHA and returns its token. Without this function, requests with a CAPTCHA fail. */
   readonly captcha?: ((challenge: RequiredCaptcha) => Promise<string>) | undefined;
-  /** The request header for the CAPTCHA token. Default: the default header of the service. */
+  /** The header for the CAPTCHA token. Default: the default header of the service. */
   readonly captchaHeader?: string | undefined;
   /** Replacements for parts of the runtime environment, for instance in tests. */
   readonly environment?: Partial<ClientEnvironment> | undefined;
@@ -39,7 +39,7 @@ export interface ClientPow {
   readonly enabled?: boolean | undefined;
   /** The maximum number of challenges to solve for one request. Default: 3. */
   readonly maxAttempts?: number | undefined;
-  /** Replaces the built-in solver of challenges, which is otherwise loaded on demand. */
+  /** Replaces the built-in solver, which is otherwise loaded on demand. */
   readonly solve?: PowSolver | undefined;
 }
 

@@ -22,13 +22,13 @@ export function createClient<Api extends ApiOf<Api>>(options: CreateClientOption
   const transport = createTransport(options);
   const { basePath } = transport;
   const resources: Record<PropertyKey, unknown> = {
-    // The object has no prototype, because a resource can have a name like `toString`.
+    // Without a prototype: a resource can have a name such as `toString`.
     __proto__: null,
     [handle]: { transport, path: basePath },
   };
   const client = new Proxy(resources, {
     get(known, name) {
-      // `await` reads the member `then`, so `then` must not be the name of a resource.
+      // `await` reads the member `then`, so no resource can be named `then`.
       if (typeof name === "symbol" || name === "then") return known[name];
       const path = `${basePath}/${encodeURIComponent(name).replace(/%2F/g, "/")}`;
       return known[name] ??= createRequests({ transport, path });
@@ -39,13 +39,13 @@ export function createClient<Api extends ApiOf<Api>>(options: CreateClientOption
 }
 
 /**
- * Returns the functions of a resource client. Their responses have the types that `ResourceClient`
- * declares, but TypeScript cannot check this. Rarely used code is loaded on demand.
+ * Returns the functions of a resource client. TypeScript cannot check that responses have the types
+ * of `ResourceClient`. Rarely used code is loaded on demand.
  */
 function createRequests(own: Handle) {
   const call = createCalls(own);
 
-  // The function is asynchronous: if `keyPath` throws for an invalid key, the promise rejects.
+  // Asynchronous: if `keyPath` throws for an invalid key, the promise rejects.
   const ofRow = (method: string, place = "") =>
   // deno-lint-ignore require-await -- see above
   async (key: KeyInput, options?: CallOptions, body?: unknown) =>
@@ -94,7 +94,7 @@ function createRequests(own: Handle) {
     replace: (key: KeyInput, body: unknown, options?: CallOptions) =>
       ofRow("PUT")(key, options, body),
     delete: ofRow("DELETE"),
-    // The body is an empty object, because the service rejects cross-origin writes without JSON.
+    // The body is an empty object: the service rejects cross-origin writes without JSON.
     restore: (key: KeyInput, options?: CallOptions) => ofRow("POST", "/restore")(key, options, {}),
     createBatch,
     upsertBatch,

@@ -17,7 +17,7 @@ export interface ExportOptions<
   readonly format?: "csv" | "ndjson" | undefined;
   /** The separator of a CSV. Default: a comma. */
   readonly delimiter?: "," | ";" | "|" | ":" | "tab" | undefined;
-  /** True for a CSV that a spreadsheet opens: with a byte order mark, and without formulas. */
+  /** True for CSV for spreadsheets: with a byte order mark, and without formulas. */
   readonly bom?: boolean | undefined;
 }
 
@@ -44,7 +44,7 @@ export async function exportUrl<R extends ApiResource, const Filter extends Filt
     timeoutMs,
   });
   const { link }: { readonly link?: string } = await response.json();
-  // Without `enableExport`, the service ignores the parameters and returns a page of the list.
+  // Without `enableExport`, the service ignores `link` and returns a page of the list.
   if (!link) throw new TypeError(`Cannot export ${path}: the resource has no enableExport`);
   return transport.baseUrl + path + link;
 }

@@ -10,24 +10,24 @@ import { ServiceError } from "./service_error.ts";
 
 /** How the client sends a file, and how the service imports it. */
 export interface FileImportOptions extends ImportFileOptions, RequestOptions {
-  /** The format. Default: NDJSON if the type or the name of a `File` says so, or else CSV. */
+  /** The format. Default: NDJSON if the type or name of a `File` is of NDJSON, otherwise CSV. */
   readonly format?: "csv" | "ndjson" | undefined;
-  /** `all` writes all rows or none, `chunks` commits after each chunk. Default: `all`. */
+  /** `all` writes all rows or none. `chunks` commits after each chunk. Default: `all`. */
   readonly mode?: "all" | "chunks" | undefined;
   /** The number of rows of a chunk. Default: 1,000. */
   readonly chunk?: number | undefined;
-  /** True to execute the import and roll it back. Only for the mode `all`. */
+  /** True to execute the import and then roll it back. Only in the mode `all`. */
   readonly dryRun?: boolean | undefined;
-  /** Called with numbers of bytes. If the client repeats the request, `sent` is 0 again. */
+  /** Called with numbers of bytes. If the client sends the request again, `sent` restarts at 0. */
   readonly onProgress?: ((bytes: { sent: number; total: number }) => void) | undefined;
 }
 
-/** The error of an import with rows that the service has refused. */
+/** The error of an import if the service has refused rows. */
 export class ImportError extends ServiceError {
   /** Always `ImportError`. */
   override readonly name: string = "ImportError";
 
-  /** The lines of the refused rows, and how many rows were read and written. */
+  /** The lines of the refused rows, and the numbers of rows that were read and written. */
   // The cast is safe: `importFile` creates this error only for a problem with these details.
   readonly report: ImportReport = this.problem?.details as unknown as ImportReport;
 }
@@ -54,7 +54,7 @@ export async function importFile<R extends ApiResource>(
   if (typeof file !== "string" && !(file instanceof Blob || file instanceof ReadableStream)) {
     throw new TypeError(`Cannot import ${file}: pass a File, a Blob, a string or a stream`);
   }
-  // A stream can be read only once, but the client may have to repeat the request.
+  // A stream can be read only once, but the client may have to send the request again.
   const body = file instanceof ReadableStream
     ? await new Response(file.pipeThrough(new TransformStream(), signal && { signal })).blob()
     : new Blob([file]);
@@ -67,7 +67,7 @@ export async function importFile<R extends ApiResource>(
       // An NDJSON file contains numbers with all digits, unlike responses, which have safe numbers.
       headers: { "content-type": isNdjson ? "application/x-ndjson;numbers=exact" : "text/csv" },
       signal,
-      // The default is the longest delay of a timer, because the duration depends on the file.
+      // The duration depends on the file, so the default is the longest delay of a timer.
       timeoutMs: timeoutMs ?? 2 ** 31 - 1,
       fetch: (request) => upload(request, body, { onProgress, ...transport.environment }),
     });
@@ -78,10 +78,9 @@ export async function importFile<R extends ApiResource>(
   }
 }
 
-/** Matches the type and the name of a file. */
 const ndjsonFile = /^application\/x-ndjson|\.(ndjson|jsonl)$/i;
 
-/** Sends a request with this body. Reports the progress if the runtime can. */
+/** Sends a request with this body. Reports the progress if the runtime can report it. */
 async function upload(
   request: Request,
   body: Blob,
@@ -94,12 +93,12 @@ async function upload(
   if (onProgress && XMLHttpRequest && fetch === browserFetch) {
     return await uploadInBrowser(request, body, new XMLHttpRequest(), report);
   }
-  // A service worker (which has `clients`) is in a browser, although it has no `XMLHttpRequest`.
+  // A service worker (with `clients`) is in a browser, although it has no `XMLHttpRequest`.
   const isStreamed = onProgress && !XMLHttpRequest && !clients;
   return await fetch(new Request(request, isStreamed ? streamed(body, report) : { body }));
 }
 
-/** In a browser, a stream as a body needs HTTP/2. Other runtimes also send a stream by HTTP/1.1. */
+/** Only browsers require HTTP/2 for a stream as a body. Other runtimes use HTTP/1.1, too. */
 function streamed(body: Blob, report: (sent: number) => void) {
   let sent = 0;
   const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
@@ -113,7 +112,7 @@ function streamed(body: Blob, report: (sent: number) => void) {
   return { body: stream, duplex: "half" };
 }
 
-/** Sends the body by `XMLHttpRequest`, because `fetch` does not report the progress of a body. */
+/** Sends the body by `XMLHttpRequest`: `fetch` does not report a body's progress. */
 function uploadInBrowser(
   { method, url, headers, signal }: Request,
   body: Blob,

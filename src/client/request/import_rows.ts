@@ -4,7 +4,6 @@ import type { ServiceError } from "./service_error.ts";
 
 export type ImportOptions = CallOptions & ImportOptionsOf;
 
-/** The functions of the client that an import uses. */
 export interface ImportDependencies {
   createBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;
   upsertBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;
@@ -12,7 +11,7 @@ export interface ImportDependencies {
 }
 
 /**
- * Sends rows in parts and returns the number of rows. Each part is one batch with a separate
+ * Sends rows in parts and returns the number of rows. Each part is a batch with its own
  * Idempotency-Key. A part that exceeds a limit of the service is divided.
  */
 export async function importRows(
@@ -27,7 +26,7 @@ export async function importRows(
   async function sendPart(): Promise<void> {
     const part = waiting.slice(0, size);
     try {
-      // A repeated import sends the same keys for the same parts, so it inserts no row twice.
+      // A repeated import sends equal keys for equal parts, so it inserts no row twice.
       await send(part, { ...options, idempotencyKey: `${idempotencyKey}.${count}.${part.length}` });
     } catch (error) {
       const limit = smallerSize(error, part.length);
@@ -48,7 +47,7 @@ export async function importRows(
   return count;
 }
 
-/** Returns a smaller number of rows for a part. Returns null if the part was not too large. */
+/** Returns a smaller number of rows for a part, or null if the part was not too large. */
 function smallerSize(error: unknown, size: number): number | null {
   // Only a `ServiceError` has a slug. `instanceof` would load the code of the class twice.
   const { slug, problem } = error as Partial<ServiceError>;

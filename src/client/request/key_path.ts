@@ -4,11 +4,10 @@ export type KeyInput = KeyPart | readonly KeyPart[];
 export type KeyPart = string | number | boolean;
 
 /**
- * Returns the path segment of a row. The segment contains the encoded values of the row's key,
- * joined by commas. A key that equals a route name, such as `count`, is encoded so that the service
- * reads it as a key. A comma precedes the empty string, `.` and `..`, because clients normalize
- * `/posts/..` to `/`, even if the dots are percent-encoded. Throws a TypeError for undefined, for
- * objects, and for a number beyond 2^53, which JavaScript may have rounded.
+ * Returns the path segment of a row: the encoded values of the key, joined by commas. A key that
+ * equals a route name, such as `count`, is encoded so that the service reads it as a key. A comma
+ * precedes "", `.` and `..`, because clients normalize `/posts/..` to `/`, even if the dots are
+ * percent-encoded. Throws as {@link requireExactValue} does.
  */
 export function keyPath(key: KeyInput): string {
   const segment = `${[key].flat().map((part) => encodeURIComponent(requireExactValue(part)))}`;
@@ -30,5 +29,5 @@ export function requireExactValue<T>(value: T): T {
   return value;
 }
 
-/** Matches the first character of a segment that is the name of a route. */
+/** Matches the first character of a segment that equals the name of a route. */
 const routeName = /^(?=(aggregate|batch|count|import|query|rpc|search|subscribe)$)./;

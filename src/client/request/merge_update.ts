@@ -8,12 +8,11 @@ export interface UpdateOptions extends CallOptions {
   readonly onConflict?: ConflictCallback;
 }
 
-/** Merges a refused patch with the current row. Returns the new patch, or null to abandon it. */
+/** Merges a refused patch with the current row. Returns another patch, or null to stop. */
 export type ConflictCallback = (
   conflict: { readonly base: unknown; readonly mine: unknown; readonly theirs: unknown },
 ) => unknown;
 
-/** The requests for one row, and the function that resolves conflicts. */
 export interface MergeDependencies {
   readonly key: KeyInput;
   get(key: KeyInput, options: CallOptions): Promise<CallResult>;
@@ -22,9 +21,9 @@ export interface MergeDependencies {
 }
 
 /**
- * Patches a row. If the row has changed since `ifMatch` was read, `onConflict` merges the patch
- * with the current row. The merged patch is sent with the current row's ETag, at most five times.
- * Throws the ConflictError if `onConflict` returns null or the row has no ETag.
+ * Patches a row. If the row has changed since the caller read `ifMatch`, `onConflict` merges the
+ * patch with the current row. Sends the merged patch with the current row's ETag, at most five
+ * times. Throws the ConflictError if `onConflict` returns null or the row has no ETag.
  */
 export async function mergeUpdate(
   { key, get, patch, onConflict }: MergeDependencies,

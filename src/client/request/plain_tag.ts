@@ -1,4 +1,4 @@
-/** Returns an ETag for comparisons, without what a proxy adds: `W/`, and `-gzip` at the end. */
+/** Returns an ETag for comparisons, without the `W/` and the `-gzip` that a proxy adds. */
 export function plainTag(tag: unknown): string {
   return `${tag}`.replace(/^W.|(-[a-z]+)?"$/g, "");
 }

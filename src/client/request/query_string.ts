@@ -1,11 +1,11 @@
 /**
- * Returns the query string of a URL with its `?`, or the empty string if there are no parameters.
- * Undefined and null parameters are omitted. Lists are joined by commas.
+ * Returns a query string with its `?`, or "". Omits undefined and null parameters. Joins lists by
+ * commas.
  */
 export function queryString(parameters: Readonly<Record<string, unknown>>): string {
   const parts = Object.entries(parameters).flatMap(([name, value]) =>
-    // The cast is safe: `encodeURIComponent` converts every value to a string. It throws for a lone
-    // surrogate, which URLSearchParams would replace.
+    // The cast is safe: `encodeURIComponent` converts every value to a string. URLSearchParams
+    // would replace a lone surrogate, for which this function throws.
     value === undefined || value === null ? [] : [`${name}=${encodeURIComponent(value as string)}`]
   );
   return parts[0] ? `?${parts.join("&")}` : "";

@@ -8,7 +8,7 @@ export interface FilterExpression {
   toString(): string;
 }
 
-/** A number that has no exact double, in the form that responses use for such numbers. */
+/** A number without an exact double, as responses contain such numbers. */
 export interface MarkedNumber {
   /** The number as JSON text. */
   readonly $number: string;
@@ -47,21 +47,21 @@ export function filterTemplate(
   parts: TemplateStringsArray,
   ...values: readonly FilterOperand[]
 ): FilterExpression {
-  // No filter contains the NUL character, so a NUL can mark the position of each value.
+  // No filter contains a NUL, so a NUL can mark the position of each value.
   const place = parts.join("\0").replace(quoted, "x").replace(/&&|\|\|/g, ";").match(misplaced);
   if (place) throw new TypeError("No filter has " + place[0].replaceAll("\0", "${…}"));
   const written = values.map((value, index) =>
-    // If the template already has parentheses around a list, no further parentheses are added.
+    // If the template has parentheses around a list, no parentheses are added.
     Array.isArray(value) && /[([]\s*$/.test(parts[index]!) ? value.map(operand) : operand(value)
   );
   const filter = String.raw({ raw: parts }, ...written);
   return { filter, toString: () => filter };
 }
 
-/** Matches a quoted string in which no value of the template was inserted. */
+/** Matches a quoted string that contains no value of the template. */
 const quoted = /(["'])(\\[^\0]|[^\\\0])*?\1/g;
 
-/** Matches a value within quotes, or a value directly next to other characters of a word. */
+/** Matches a value within quotes, or directly next to other characters of a word. */
 const misplaced = /(["']|[^ \t\r\n=<>(,;[]\0|\0[^ \t\r\n),;\]]|\0\s*[=!<>]).*/;
 
 function operand(value: unknown): string {
@@ -71,8 +71,8 @@ function operand(value: unknown): string {
   if (typeof filter === "string") return `(${filter})`;
   // The cast is safe: only a Date has this function.
   const text = (value as Date | null)?.toISOString?.() ?? value;
-  // Null, numbers and booleans have no quotes, because some operators require this.
+  // Some operators require null, numbers and booleans without quotes.
   if (typeof text === "string") return `"${text.replace(/["\\]/g, "\\$&")}"`;
-  // `isNaN` is true without a `$number`. It also accepts strings, contrary to its type.
+  // Without a `$number`, `isNaN` is true. Contrary to its type, it also accepts strings.
   return `${isNaN($number as never) ? requireExactValue(text) : $number}`;
 }

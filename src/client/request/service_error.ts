@@ -2,9 +2,8 @@ import type { ProblemBody, ProblemSlug } from "../../protocol/problem_codes.ts";
 
 /**
  * The kind of an error. Most kinds are the slug of a problem from the service. `network`: there was
- * no response. `timeout`: the response took too long. `unexpected-answer`: the response does not
- * come from the service, but e.g. from a proxy. `discarded`, `expired` and `storage`: a write of an
- * outbox failed.
+ * no response. `timeout`: the response took too long. `unexpected-answer`: the response is not from
+ * the service (perhaps from a proxy). `discarded`, `expired`, `storage`: an outbox's write failed.
  */
 export type ServiceErrorSlug =
   | ProblemSlug
@@ -14,7 +13,7 @@ export type ServiceErrorSlug =
   | "discarded"
   | "expired"
   | "storage"
-  // The status of a response from middleware, for example `http-418`.
+  // The status of a middleware's response, for example `http-418`.
   | `http-${number}`;
 
 /** The CAPTCHA that a request requires. */
@@ -23,7 +22,7 @@ export interface RequiredCaptcha {
   readonly provider: string;
   /** The public key with which a page shows the CAPTCHA. */
   readonly siteKey: string;
-  /** The action for which the user has to solve the CAPTCHA. Null if any action is valid. */
+  /** The action for which the user must solve the CAPTCHA. Null if any action is valid. */
   readonly action: string | null;
 }
 
@@ -41,7 +40,7 @@ export interface ServiceErrorFacts {
   readonly cause?: unknown;
 }
 
-/** The error of a request that was refused, or that had no usable response. */
+/** The error of a request that was refused, or that received no usable response. */
 export class ServiceError extends Error {
   /** Always `ServiceError`. */
   override readonly name: string = "ServiceError";
@@ -51,12 +50,12 @@ export class ServiceError extends Error {
   readonly status: number = 0;
   /** The problem document in the response body, or null if there was none. */
   readonly problem: ProblemBody | null = null;
-  /** The delay that the service requests, in milliseconds, or null if the service requests none. */
+  /** The delay that the service requests, in milliseconds, or null if it requests none. */
   readonly retryAfterMs: number | null = null;
-  /** The CAPTCHA that the user has to solve, or null for every other error. */
+  /** The CAPTCHA that the user must solve, or null. */
   readonly captcha: RequiredCaptcha | null = null;
 
-  /** Creates an error. An error without a status means that there was no response. */
+  /** Creates an error. Without a status, there was no response. */
   constructor(slug: ServiceErrorSlug, message: string, facts: ServiceErrorFacts = {}) {
     super(message, facts);
     this.slug = slug;
@@ -81,8 +80,8 @@ export class ConflictError extends ServiceError {
 }
 
 /**
- * Returns the error of a refused request, or of a response that a proxy sent. `now` is the current
- * time, for a `Retry-After` that is a date.
+ * Returns the error of a refused request, or of a proxy's response. `now` is the current time, to
+ * which a `Retry-After` with a date is compared.
  */
 export async function errorOfResponse(response: Response, now?: number): Promise<ServiceError> {
   const { status, headers } = response;
@@ -91,8 +90,8 @@ export async function errorOfResponse(response: Response, now?: number): Promise
   const ms = Math.min(86_400_000, +after * 1000 || Date.parse(after) - now!);
   const facts = { status, retryAfterMs: Math.max(0, ms) || null };
   const problem = await response.json().catch(() => null);
-  // In a problem document of the service, `type` is the path of a page about the problem, or
-  // `about:blank` for a middleware's error. Other responses come from a proxy or another service.
+  // In a problem of the service, `type` is the path of a page about the problem, or `about:blank`
+  // for a middleware's error. Any other response is from a proxy or another service.
   const slug = "unexpected-answer";
   if (/^(\/([^/].*)?__service\/problems\/|about:blankHTTP)/.test(problem?.type + problem?.code)) {
     return errorOfProblem(problem, facts);
@@ -102,7 +101,7 @@ export async function errorOfResponse(response: Response, now?: number): Promise
 
 export function errorOfProblem(problem: ProblemBody, facts: ServiceErrorFacts): ServiceError {
   const Kind = facts.status === 412 ? ConflictError : ServiceError;
-  // The code is always the slug in capitals, also for an error from middleware: `HTTP_418`.
+  // The code is always the slug in capitals, even for a middleware's error: `HTTP_418`.
   const slug = problem.code.toLowerCase().replace(/_/g, "-") as ServiceErrorSlug;
   return new Kind(slug, problem.detail, { ...facts, problem });
 }

@@ -1,22 +1,22 @@
 import type { CreateClientOptions } from "./client_options.ts";
 
 export interface Token {
-  /** The token. With a falsy value, the request has no `Authorization` header. */
+  /** The token. If the value is falsy, the request has no `Authorization` header. */
   readonly value: string | null | undefined | false;
   /** Number of refreshes when this token was requested, including a refresh for this token. */
   readonly age: number;
 }
 
-/** The bearer tokens of a client's requests. Concurrent requests share one refresh. */
+/** Concurrent requests share one refresh. */
 export type Tokens = ReturnType<typeof createTokens>;
 
-/** Creates tokens from a source. Several refused requests cause only one refresh. */
+/** Several refused requests cause only one refresh. */
 export function createTokens(source: CreateClientOptions["token"]) {
   let refreshes = 0;
   let refreshing: Promise<Token> | null = null;
 
   async function ask(refresh: boolean): Promise<Token> {
-    // The number is read before the call of `source`, during which another request can refresh.
+    // Read before the call of `source`, during which another request can refresh.
     const age = refreshes;
     const value = typeof source === "function" ? await source({ refresh }) : !refresh && source;
     return { value, age: refresh ? ++refreshes : age };
@@ -24,8 +24,7 @@ export function createTokens(source: CreateClientOptions["token"]) {
 
   return {
     current: () => refreshing ?? ask(false),
-    // Another request may already have refreshed the refused token.
-    /** Returns a token newer than `refused`, or no token (a falsy `value`). */
+    /** Returns a token newer than the refused token, which may be refreshed already. */
     after: ({ age }: Token) =>
       age < refreshes ? ask(false) : (refreshing ??= ask(true).finally(() => refreshing = null)),
   };

@@ -31,11 +31,11 @@ export function createTransport(options: CreateClientOptions): Transport {
         ...request.headers,
         ...solution,
       });
-      // Without the header, `test` converts null to "null", which does not match.
+      // Without the header, `test` gets "null", which does not match.
       const type = response.headers.get("content-type")!;
       if (response.status === 304 || answerType.test(type)) return response;
       const error = await errorOfResponse(response, environment.now());
-      // A proxy can also respond with 428 or 401, so only a problem from the service counts.
+      // A proxy can also respond with 428 or 401, but then `error.problem` is null.
       const status = error.problem?.status;
       if (status === 428) {
         const { solveChallenge } = await import("./challenge.ts");
@@ -62,7 +62,7 @@ export function createTransport(options: CreateClientOptions): Transport {
       const response = await fetch(
         new Request(baseUrl + path, {
           method,
-          // After the filter, all values are strings. `fetch` accepts an undefined body.
+          // The filter leaves only strings. `fetch` accepts an undefined body.
           headers: Object.entries(headers).filter(([, value]) => value) as [string, string][],
           body: body as string,
           redirect: "manual",
@@ -70,7 +70,7 @@ export function createTransport(options: CreateClientOptions): Transport {
         }),
       );
       if (timeoutMs === 0 && response.ok) return response;
-      // With a status such as 204 or 304, `new Response` accepts null, but no empty string.
+      // With a status such as 204 or 304, `new Response` accepts null, but not "".
       return new Response(await response.text() || null, response);
     } catch (cause) {
       signal?.throwIfAborted();

@@ -20,7 +20,7 @@ export function shareTabs(api: HasHandle, { identity }: ShareTabsOptions): () =>
   const { baseUrl, parts } = transport;
   const { locks, channel: open } = browserEnvironmentOf(transport);
   const name = `live ${baseUrl} ${identity}`;
-  // Opens no channel if there are no locks, because an open channel would keep a process alive.
+  // An open channel would keep a process alive, so none is opened without locks.
   const channel = locks && open(name);
   if (!locks || !channel) return () => {};
   const connection = new TabConnection(transport, { name, locks, channel });

@@ -8,13 +8,12 @@ import type { WebLocks } from "../../api/web_platform.ts";
 import type { Transport } from "../../api/transport.ts";
 
 interface TabLockAndChannel {
-  /** The name of the lock that the leader holds. */
   readonly name: string;
   readonly locks: WebLocks;
   readonly channel: BroadcastChannel;
 }
 
-/** The connection of one tab. The tabs of a user share the streams of one tab, the leader. */
+/** The connection of one tab. A user's tabs share the streams of one tab, the leader. */
 export class TabConnection implements LiveConnection {
   readonly #transport: Transport;
   readonly #shared: TabLockAndChannel;
@@ -27,12 +26,12 @@ export class TabConnection implements LiveConnection {
   readonly #stopWaking: () => void;
   readonly #isHidden: () => boolean;
   #lastKey = 0;
-  /** True after this tab got its own lock, whose release shows the leader that the tab ended. */
+  /** True after this tab got its own lock. The release of the lock shows that the tab has ended. */
   #isAlive = false;
-  /** Releases the leader's lock. Null in every tab except the leader. */
+  /** Releases the leader's lock. Null unless this tab is the leader. */
   #stepDown: (() => void) | null = null;
 
-  /** Sends subscriptions to the leader until this tab gets the lock and becomes the leader. */
+  /** Sends subscriptions to the leader until this tab gets the lock and so becomes the leader. */
   constructor(transport: Transport, shared: TabLockAndChannel) {
     const environment = pageEnvironmentOf(transport);
     const { name, locks, channel } = this.#shared = shared;
@@ -42,8 +41,8 @@ export class TabConnection implements LiveConnection {
     channel.onmessage = ({ data }: MessageEvent<TabMessage>) => this.#receive(data);
     this.#isHidden = environment.isHidden;
     this.#stopWaking = environment.onWake(() => this.#sayWhetherHidden());
-    // This tab holds its own lock until the tab ends. When the leader gets this lock, the leader
-    // knows that the tab has ended. So the tab sends no message before it holds the lock.
+    // This tab holds its own lock until it ends: when the leader gets the lock, the tab has ended.
+    // Therefore the tab sends no message before it holds the lock.
     void locks.request(`${name} ${this.#tab}`, {}, () => {
       this.#isAlive = true;
       this.#followAll();
@@ -75,7 +74,7 @@ export class TabConnection implements LiveConnection {
     this.#send({ kind: "wake" });
   }
 
-  /** Ends the sharing for this tab. Other tabs continue. */
+  /** Ends the sharing for this tab only. */
   close(): void {
     this.#stopWaking();
     this.#ending.abort();
@@ -107,12 +106,12 @@ export class TabConnection implements LiveConnection {
     this.#send({ kind: "add", tab: this.#tab, key, path, token: subscriber.token(), asked });
   }
 
-  /** Waits to become the leader, and waits again when this tab is no longer the leader. */
+  /** Waits to become the leader, and waits again after each end of its leadership. */
   async #stand(): Promise<void> {
     const { name, locks } = this.#shared;
     const { signal } = this.#ending;
     try {
-      // The lock can be granted after `close()`. Then this tab must not become the leader.
+      // If the lock is granted after `close()`, this tab must not become the leader.
       const lead = () => signal.aborted ? undefined : this.#lead();
       while (!signal.aborted) await locks.request(name, { signal }, lead);
     } catch (error) {
@@ -152,7 +151,7 @@ export class TabConnection implements LiveConnection {
     }
   }
 
-  /** Passes an event from the leader to its subscriber. Ignores events for an outdated request. */
+  /** Passes an event from the leader to its subscriber, except events of an outdated request. */
   #deliver({ key, asked, message }: TabMessage & { readonly kind: "event" }): void {
     const one = this.#own.get(key);
     if (one?.asked !== asked) return;
@@ -176,7 +175,7 @@ export class TabConnection implements LiveConnection {
       receive: (message) => {
         if (message.type === "token") token = message.token;
         else if (message.type === "invalidate") token = null;
-        // A channel loses all members of an error except the message, so they are sent separately.
+        // A channel copies only the message of an Error, so the members are sent as a plain object.
         const known = message.type === "status" && message.error !== null
           ? { ...message, error: { ...message.error, message: message.error.message } }
           : message;
@@ -201,11 +200,11 @@ interface OwnSubscription {
   leave(): void;
 }
 
-/** A message between tabs. `tab` is the id of the tab that is not the leader. */
+/** `tab` is the id of the tab that is not the leader. */
 type TabMessage =
   /** The sender is the new leader. Other tabs then send their subscriptions. */
   | { readonly kind: "leader" }
-  /** The sender is hidden. Visible tabs reply `visible`, after which a hidden leader steps down. */
+  /** The sender is hidden. Visible tabs reply `visible`, and a hidden leader releases its lock. */
   | { readonly kind: "hidden" }
   | { readonly kind: "visible" }
   /** Asks the leader to retry waiting subscriptions immediately. */
@@ -222,7 +221,7 @@ type TabMessage =
     readonly message: LiveMessage;
   };
 
-/** A subscription that a tab sends to the leader. It replaces an earlier one with the same key. */
+/** A subscription that a tab sends to the leader. Replaces a subscription with an equal key. */
 interface FollowRequest {
   readonly kind: "add";
   readonly tab: string;

@@ -184,8 +184,7 @@ export class CodeApis {
       const identityOf = caller.isSystem ? null : this.#identityOf;
       return await run(identityOf === null ? base : driverActingAs(base, identityOf(caller.user)));
     } catch (error) {
-      // A failed BEGIN or COMMIT, or the last failed retry, is not an error of the caller's
-      // statement.
+      // A failed BEGIN or COMMIT, or the last failed retry, is not an error of the caller.
       const isOwn = error === failure &&
         !(error instanceof DatabaseError && error.kind === "retryable");
       throw isOwn ? error : databaseProblem(error, "update");
@@ -244,8 +243,7 @@ function resourcesInTransaction(
 
 /**
  * Returns a transform for calls by the system. The copy allows access to all rows and fields, and
- * all operations that the table allows. Its ETags equal those of users, so that programs can
- * compare them.
+ * all operations that the table allows. Its ETags equal the ETags of users, for comparisons.
  */
 export function createSystemTransform(): ResourceTransform {
   return changedResources(({ policy, table, softDelete, search, capabilities }) => {

@@ -109,8 +109,7 @@ type CallName = keyof typeof optionsOf;
 const headers: ReadonlySet<string> = new Set(["ifMatch", "ifNoneMatch", "optimisticId"]);
 
 /**
- * Returns the options of a call as query parameters. Arrays become strings. Throws a TypeError for
- * an unsupported option.
+ * Returns the options of a call as query parameters. Throws a TypeError for an unsupported option.
  */
 export function queryOf(
   name: CallName,

@@ -39,8 +39,8 @@ export function widestFields(
 
 /**
  * Limits the fields of each caller to the columns on which the caller's database role has rights.
- * If a role has a right, such as SELECT, on no column, the fields stay: the database rejects its
- * statements anyway.
+ * If a role lacks a right (such as SELECT) on every column, the database rejects its statements
+ * anyway.
  */
 function withinRights({ widest, of }: ResolvedFields, rightsOf: ColumnRightsOf): FieldListsOfUser {
   return (user) => {

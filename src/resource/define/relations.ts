@@ -14,8 +14,8 @@ import { requireTableInfo } from "./resource_definition.ts";
 /** A relation, with methods that create rules about its related rows. */
 export interface RelationTo<Of, Target> {
   /**
-   * Returns a rule for rows with a related row that matches `rule`. Without `rule`, any related row
-   * is sufficient.
+   * Returns a rule for rows with a related row that matches `rule`. Without `rule`, any row
+   * matches.
    */
   some(...rule: readonly [] | readonly [rule: Rule<Target>]): Draft<Of>;
   /** Returns a rule for rows that have no related row that matches `rule`. */

@@ -56,9 +56,8 @@ export function resolveFieldLists(
   const readable = widest("readable", plain);
   const lists = {
     readable,
-    // With the soft-deletion column, a client could delete rows without the right to delete.
-    // Therefore clients can write this column, or a timestamp that the service sets, only if the
-    // option names it.
+    // With the soft-deletion column, clients could delete rows without the right to delete. So they
+    // can write this column, or a timestamp that the service sets, only if the option names it.
     writable: widest(
       "writable",
       plain.filter((column) =>

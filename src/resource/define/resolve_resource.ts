@@ -60,10 +60,7 @@ export interface ResourceContext {
 
 type Options = CheckedDefinition["options"];
 
-/**
- * Resolves a definition: checks its options and sets every default. Throws a plain Error for an
- * invalid definition.
- */
+/** Checks a definition and sets every default. Throws a plain Error for an invalid definition. */
 export function resolveResource(definition: CheckedDefinition, context: ResourceContext): Resource {
   const { options, hookTimeoutMs } = definition;
   const { shared, guard, searchIndexes } = context;
