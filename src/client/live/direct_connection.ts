@@ -9,8 +9,8 @@ import type { Transport } from "../../api/transport.ts";
 
 /**
  * Keeps one stream of `POST /__service/live` open, and opens a stream again whenever it ends. When
- * the set of subscribers changes, opens a new stream before it closes the old stream. The new stream
- * continues at each subscriber's resume token. Aborts a stream without subscribers.
+ * the set of subscribers changes, opens a new stream before it closes the old stream. The new
+ * stream continues at each subscriber's resume token. Aborts a stream without subscribers.
  */
 export class DirectConnection implements LiveConnection {
   readonly #transport: Transport;
