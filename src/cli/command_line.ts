@@ -1,4 +1,5 @@
 import { helpText, parseArguments, type RunnableCommand } from "./arguments.ts";
+import type * as Mcp from "./mcp/run_mcp_command.ts";
 import { reportFailure } from "./printable.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
 import { hasAllPermissions, restartWithKv } from "./restart_with_kv.ts";
@@ -50,8 +51,10 @@ async function run(command: RunnableCommand): Promise<number> {
       return await (await import("./credits/run_credits_command.ts")).runCreditsCommand(command);
     case "import":
       return await (await import("./import/run_import_command.ts")).runImportCommand(command);
-    case "mcp":
-      return await (await import("./mcp/run_mcp_command.ts")).runMcpCommand(command);
+    case "mcp": {
+      // The cast is safe: the module at that path exports this function.
+      return await (await import(mcpCommand) as typeof Mcp).runMcpCommand(command);
+    }
     case "migrate":
       return await (await import("./migrate/run_migrate_command.ts")).runMigrateCommand(command);
     case "describe":
@@ -66,6 +69,9 @@ async function run(command: RunnableCommand): Promise<number> {
     }
   }
 }
+
+/** A variable path: Deno downloads the packages of a literal import at every start. */
+const mcpCommand = "./mcp/run_mcp_command.ts";
 
 /** Imports the service on demand, because a supervisor of workers does not need it. */
 async function serve(

@@ -4,6 +4,7 @@ import { defaultStoreFile } from "./command_options.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
 import { type CliService, decideCliRights } from "./cli_service.ts";
 import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
+import type * as Supabase from "./database/act_as_supabase.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 
 export interface PrepareServiceOptions {
@@ -49,9 +50,10 @@ export async function prepareService(
     return withOptions(await serveDemonstration(rights, runtime), command);
   }
   const { serveDatabase } = await import("./database/serve_database.ts");
+  // The cast is safe: the module at that path exports this function.
   const acting = command.actAs === null
     ? null
-    : (await import("./database/act_as_supabase.ts")).actAsSupabase(runtime);
+    : (await import(supabaseModule) as typeof Supabase).actAsSupabase(runtime);
   const accountsIn = command.users ? command.kv ?? defaultStoreFile : undefined;
   const service = await serveDatabase(database, {
     ...{ runtime, kv, accountsIn, acting },
@@ -69,6 +71,9 @@ export async function prepareService(
   });
   return withOptions(service, command);
 }
+
+/** A variable path: Deno downloads the packages of a literal import at every start. */
+const supabaseModule = "./database/act_as_supabase.ts";
 
 /** The options that are invalid with a configuration file, and its settings to use instead. */
 const ownSettings = [["search", "search"], ["public", "auth"], ["ui", "adminUI"]] as const;

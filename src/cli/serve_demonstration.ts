@@ -12,7 +12,7 @@ import type { Database } from "../db/database.ts";
 
 /** Serves the demonstration: a reading club with four related tables in memory. */
 export async function serveDemonstration(rights: CliRights, runtime: Runtime): Promise<CliService> {
-  const db = await openDatabase("sqlite::memory:", { observe: runtime.observe });
+  const db = await openDatabase("node-sqlite::memory:", { observe: runtime.observe });
   await db.createTables([authors, books, members, loans]);
   await insertRows(db, authors, authorRows);
   await insertRows(db, books, bookRows);

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { runChild } from "../serve/child_process.ts";
 import { createScratchDatabase } from "../support/engines.ts";
+import { npmUnreachable } from "../support/npm_registry.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { root } from "./module_graph.ts";
@@ -10,17 +11,18 @@ const readme = Deno.readTextFileSync(`${root}README.md`);
 const configuration = configurationIn(readme);
 const withDrivers = configurationIn(Deno.readTextFileSync(`${root}docs/hosts.md`));
 const [, example = ""] = /^## Use it in your code\n+```ts\n(.*?)^```$/ms.exec(readme) ?? [];
+const rootConfiguration = Deno.readTextFileSync(`${root}deno.json`);
 const postgres = testPostgres();
 
 /** Answers one request with the rows of a table, over the driver of the first line. */
-function program(openDatabaseLines: string): string {
+function program(openDatabaseLines: string, options = ""): string {
   return `
     import { createApp, integer, openDatabase, resource, table } from "@svc/resource-api";
     ${openDatabaseLines}
     const things = table("leftovers", { id: integer().primaryKey() });
     await db.createTables([things]);
     const resources = [resource(things, { id: things.id, auth: { public: true } })];
-    const app = await createApp({ db, resources, secret: "sixteen or more characters" });
+    const app = await createApp({ db, resources, secret: "sixteen or more characters"${options} });
     const answer = await app.fetch(new Request("http://localhost/api/leftovers"));
     console.log(answer.status, (await answer.json()).items);
     await app.close();
@@ -28,10 +30,13 @@ function program(openDatabaseLines: string): string {
 }
 
 const byUrl = program(`const db = await openDatabase("sqlite::memory:");`);
-const byDriver = program(`
+const byDriver = program(
+  `
   import { openNodeSqlite } from "@svc/resource-api/node-sqlite";
   const db = await openDatabase(await openNodeSqlite(":memory:"));
-`);
+`,
+  ", observability: { openTelemetry: true }",
+);
 const byPostgres = program(`
   import { openPostgres } from "@svc/resource-api/postgres";
   const db = await openDatabase(await openPostgres(Deno.args[0] ?? ""));
@@ -63,6 +68,11 @@ Deno.test("a bundled program did not find the drivers", async () => {
   const urls = { "url.ts": byUrl, "driver.ts": byDriver };
   await using project = await readmeProject({ "deno.json": withDrivers, ...urls });
   await using elsewhere = await scratchFolder();
+  const imports = {
+    "@opentelemetry/api": JSON.parse(rootConfiguration).imports["@opentelemetry/api"],
+  };
+  await Deno.writeTextFile(`${elsewhere.path}/deno.json`, JSON.stringify({ imports }));
+  await Deno.copyFile(`${root}deno.lock`, `${elsewhere.path}/deno.lock`);
   for (const name of ["url", "driver"]) {
     const bundle = `${elsewhere.path}/${name}.js`;
     await deno(project.path, ["bundle", "-q", `${name}.ts`, "-o", bundle]);
@@ -102,7 +112,7 @@ testUnless(
   },
 );
 
-const registry = await registryReachable();
+const registry = await npmUnreachable();
 
 testUnless(
   registry,
@@ -162,15 +172,4 @@ async function deno(
   const printed = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
   assert(success, `deno ${args.join(" ")}: ${printed}`);
   return printed;
-}
-
-/** Null, or why a new cache cannot be filled here. */
-async function registryReachable(): Promise<string | null> {
-  await using cache = await scratchFolder();
-  const command = new Deno.Command(Deno.execPath(), {
-    args: ["cache", "-q", "--no-lock", "--no-config", "npm:postgres@3.4.9"],
-    env: { DENO_DIR: cache.path },
-    stderr: "null",
-  });
-  return (await command.output()).success ? null : "npm packages cannot be downloaded here";
 }

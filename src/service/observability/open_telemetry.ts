@@ -1,3 +1,4 @@
+import type * as Api from "./open_telemetry_api.ts";
 import type { Driver } from "../../db/driver.ts";
 import type { HonoApp } from "../hono_app.ts";
 import type { FindRoute } from "../route_handlers.ts";
@@ -13,7 +14,7 @@ export interface Tracing {
 
 /** Prepares an app's spans, by OpenTelemetry's semantic conventions 1.37. Spans show no values. */
 export async function openTracing(): Promise<Tracing> {
-  const { context, SpanKind, SpanStatusCode, trace } = await import("@opentelemetry/api");
+  const { context, SpanKind, SpanStatusCode, trace } = await loadApi();
   const tracer = trace.getTracer("resource-api");
   return {
     statementsOf: ({ dialect: { systemName } }) => () => {
@@ -47,4 +48,17 @@ export async function openTracing(): Promise<Tracing> {
       return fetch(request, info);
     },
   };
+}
+
+/** Variable paths: Deno downloads the packages of literal imports at every start. */
+const [apiModule, apiPackage] = ["./open_telemetry_api.ts", "@opentelemetry/api"];
+
+/** Loads the API of OpenTelemetry. A bundle has no module at the path, and needs the package. */
+async function loadApi(): Promise<typeof Api> {
+  try {
+    return await import(apiModule).catch(() => import(apiPackage));
+  } catch (cause) {
+    const advice = `add the package ${apiPackage} to the program`;
+    throw new Error(`Cannot load observability.openTelemetry: ${advice}`, { cause });
+  }
 }
