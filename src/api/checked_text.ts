@@ -52,7 +52,7 @@ type ComparisonFault<R extends ApiResource, Text> = Text extends unknown
   ? NameFault<R, FieldCompared<Text>, WordCompared<Text>>
   : never;
 
-/** An error message if no field is called `Name`, or if it is an enum field without `Value`. */
+/** An error message if no field is called `Name`, or if the field's enum lacks `Value`. */
 type NameFault<R extends ApiResource, Name, Value = never> = Name extends string
   ? true extends IsHidden<Name> | (Name extends "" ? true : never) ? never
   : [ValueAt<R, Name>] extends [never] ? `There is no field ${Name}`

@@ -161,7 +161,7 @@ async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runti
   }
 }
 
-/** Throws if several workers lack a secret: each would use a random one unknown to the others. */
+/** Throws if several workers lack a secret: the random secret of each is unknown to others. */
 async function requireSoleWorker(
   { missingSecrets }: ResolvedConfig,
   { clock, observe }: Runtime,

@@ -212,8 +212,8 @@ export async function openAuthenticators(
   };
   const opened: Authenticator[] = [];
   for (const given of auth?.use ?? []) {
-    // Only this package creates definitions, so their `open` accepts these dependencies. Its
-    // parameter has the type `never` to keep the types of the dependencies internal.
+    // Only this package creates definitions, so their `open` accepts these dependencies. The
+    // parameter of `open` has the type `never`, so that the types of dependencies stay internal.
     opened.push("open" in given ? await given.open(parts as never) : given);
   }
   return opened;

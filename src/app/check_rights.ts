@@ -114,7 +114,7 @@ function wordsOf(rights: string): readonly string[] {
   return rights.split(/[\s,]+/).filter((word) => word !== "");
 }
 
-/** Rejects if the row does not exist, because all its operations would seem denied. */
+/** Rejects if the row does not exist, because the row's operations would all seem denied. */
 async function requireRow(
   app: CallsFromCode<unknown>,
   { resource, id, create, update }: CheckedRow,

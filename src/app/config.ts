@@ -96,7 +96,7 @@ export interface AppConfig {
   readonly health?: boolean | undefined;
   /**
    * The OpenAPI document and the schema below `/__service`. Default: on. The index of resources at
-   * the base path is served even if this is off.
+   * the base path is served even if the option is off.
    */
   readonly openapi?: boolean | OpenapiOptions | undefined;
   /**

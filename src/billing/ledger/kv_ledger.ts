@@ -250,7 +250,7 @@ export class KvLedger implements CreditsLedger {
       return {
         result,
         record: { value: posting.state },
-        // Entries come first: if a commit's response is lost, the first one proves its success.
+        // Entries come first: if a commit's response is lost, the first entry proves the success.
         relatedMutations: [...entries, ...expired, ...records],
       };
     }, reads);

@@ -85,7 +85,7 @@ async function linesOf(
   const isKnown = payment.isChange === true
     ? termsAfterChange(known, at) !== undefined
     : payment.isFirst === true && known[0]?.since === "" || hasNoGapBefore(known, at);
-  // If the provider does not respond, this throws: the delivery fails and will be repeated.
+  // If the provider does not respond, this call throws: the delivery fails and will be repeated.
   const read = isKnown || event.type !== "payment.succeeded"
     ? null
     : await provider.readTerms?.(subscriptionId) ?? null;

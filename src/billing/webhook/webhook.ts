@@ -21,7 +21,7 @@ import { paidCredits, type PaidCreditsOptions } from "./paid_credits.ts";
 
 /** The deployer's functions that handle events. */
 export interface WebhookCallbacks {
-  /** Called at least once per event, after its credits were granted, and again if it throws. */
+  /** Called after an event's credits were granted, at least once, and again if the call fails. */
   readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
   /**
    * Returns the account of an event, or undefined to use the account in the metadata. Do not trust

@@ -126,7 +126,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
     line_items: items.map(({ priceId, quantity }) => ({ price: priceId, quantity })),
     client_reference_id: accountId,
     metadata,
-    // Stripe does not copy a session's metadata, so the subscription or payment gets it, too.
+    // Stripe does not copy a session's metadata, so the subscription or payment gets its own copy.
     ...(mode === "subscription"
       ? { subscription_data: { metadata } }
       : { payment_intent_data: { metadata } }),
@@ -135,7 +135,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
       : customerEmail !== undefined
       ? { customer_email: customerEmail }
       : {}),
-    // Later events may name only the customer, so Stripe must create one for a payment, too.
+    // Later events may name only the customer, so Stripe must also create a customer for a payment.
     ...(customerId === undefined && mode === "payment" ? { customer_creation: "always" } : {}),
     ...(checkout.successUrl === undefined ? {} : { success_url: checkout.successUrl }),
     ...(checkout.cancelUrl === undefined ? {} : { cancel_url: checkout.cancelUrl }),

@@ -134,7 +134,7 @@ function systemUser(environment: Lookup): string {
   try {
     return userInfo().username;
   } catch {
-    // The system's list of users lacks the process's user, so only a variable can contain its name.
+    // The system's list of users lacks the process's user, so only a variable can contain the name.
     return environment("USER") ?? refuse("it names no user, as in postgres://USER@HOST/DATABASE");
   }
 }

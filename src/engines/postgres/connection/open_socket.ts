@@ -117,7 +117,7 @@ interface LibraryClientOptions {
   readonly reported: (name: string) => void;
 }
 
-/** Creates a client whose sockets this module opens. Environment variables do not affect it. */
+/** Creates a client whose sockets this module opens. The client ignores environment variables. */
 export function createLibraryClient(options: LibraryClientOptions): LibraryClient {
   const { plan, attempt: { server }, limitMs, notified, closed } = options;
   // The declarations of the library lack some options.

@@ -15,7 +15,7 @@ export function stateText(state: ServerState, isPooled: boolean): string {
 /**
  * Throws an Error if a server's state is not the one that `target_session_attrs` requires, or if a
  * pooler's sessions format values differently than the service expects. If `ofSession` is true, the
- * service itself made the session read-only, which says nothing about the server.
+ * service itself made the session read-only, and the server can be writable.
  */
 export function requireState(
   state: ServerState,

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../runtime/runtime.ts";
 
-/** The members of a postgres.js query that its type declarations lack. */
+/** The members of a postgres.js query that the library's type declarations lack. */
 interface CancellableQuery {
   /** The connection on which the query was sent, or null if it was not sent yet. */
   readonly state: object | null;

@@ -30,8 +30,8 @@ export interface PostgresConnection {
   read(text: string, values: TextRow, keep: KeepRow, isPipelined?: boolean): ScheduledRead;
   /**
    * Runs two prepared statements as one transaction in one message, and returns the second's
-   * result. The first returns no row. Null if one is not prepared yet. Absent if nothing is
-   * prepared.
+   * result. The first returns no row. Returns null if a statement is not prepared yet. The method
+   * is absent if the connection prepares no statements.
    */
   readAfter?(first: BoundStatement, statement: BoundStatement, keep: KeepRow): ScheduledRead | null;
   /** Ends a transaction, and restores everything that functions may have changed in the session. */

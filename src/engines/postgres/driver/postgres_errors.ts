@@ -50,7 +50,7 @@ function writesInQuery(code: string, error: Error): boolean {
     ["_SPI_execute_plan", "SPI_cursor_open_internal"].includes(error.routine);
 }
 
-/** Returns the message of a RAISE. It can have any code: `routine` shows that it is from RAISE. */
+/** Returns the message of a RAISE. A RAISE can have any code, but `routine` identifies it. */
 function raisedError(code: string, error: Error, showsMessage: boolean): RaisedError | null {
   const isRaise = isRaised(error);
   // Only Postgres errors have a severity. Node also has codes with five letters, like EPIPE.

@@ -170,7 +170,7 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#opensAfter(this.#send(text, [], { prepare: false }).result);
   }
 
-  /** Restores the session before the next statement if a trigger may have changed it. */
+  /** Restores the session before the next statement if a trigger may have changed the session. */
   restore(roles: RoleWatch): void {
     const { opening } = this;
     if (opening !== null || !roles.hasChangingFunctions || !this.#hasWritten) return;

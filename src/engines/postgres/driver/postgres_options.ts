@@ -27,7 +27,7 @@ export const postgresOptionRules = group(
   {
     ...driverOptionRules,
     maxConnections: whole({ from: 1 }).default(10),
-    // Its default is half of `maxConnections`, which is not known here.
+    // The default of this option is half of `maxConnections`, which is not known here.
     maxReadConnections: whole({ from: 1 }),
     statementTimeoutMs: timerMs().default(15_000),
     // Postgres accepts at most 1,024.

@@ -46,7 +46,7 @@ export function changeSignals(options: PostgresJsConnectionOptions): Signals {
       let ownBackend = "";
       let hasOthers = false;
       let checkedAtMs = 0;
-      /** Counts greetings of new listeners, which a check that began earlier can miss. */
+      /** Counts greetings of new listeners, because a running check can miss a new listener. */
       let greetings = 0;
       let isClosed = false;
       options.listeners.count++;
@@ -109,7 +109,7 @@ function notify(connection: PostgresJsConnection, payload: string): Promise<unkn
 
 interface ListenerParts {
   readonly channels: readonly string[];
-  /** Called after each LISTEN. If it rejects, another connection is opened. */
+  /** Called after each LISTEN. If the promise rejects, another connection is opened. */
   opened(connection: PostgresJsConnection): Promise<void>;
   notified(payload: string): void;
 }

@@ -40,7 +40,7 @@ export class PreparedStatements {
     if (this.#names.get(text) !== statement.name) this.#names.set(text, statement.name);
   }
 
-  /** Returns one message of EXECUTEs, or null if one is unprepared or a value contains NUL. */
+  /** Returns one message of EXECUTEs, or null if a statement is unprepared or a value has NUL. */
   message(statements: readonly BoundStatement[]): string | null {
     let message = "";
     for (const { text, values } of statements) {

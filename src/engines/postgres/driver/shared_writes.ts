@@ -27,7 +27,7 @@ const maxLength = 256 * 1024;
 /** The maximum number of transactions that run at the same time while none of them is shared. */
 const maxSeparate = 2;
 
-/** The time limits of a wait for a lock, and of a statement: longer ones delay the other writes. */
+/** The time limits of a wait for a lock, and of a statement, which otherwise delay all writes. */
 const limits =
   "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
 

@@ -115,7 +115,7 @@ export const postgresMigrationsEngine: MigrationsEngine = {
 
 /**
  * Takes the advisory lock of `createTables`. The wait for this lock, and statements that rewrite a
- * table, have no time limit. The wait for a table's lock has one: later requests wait as well.
+ * table, have no time limit. The wait for a table's lock has a limit: later requests wait as well.
  */
 const serverLock: readonly string[] = [
   "SET LOCAL lock_timeout = 0",

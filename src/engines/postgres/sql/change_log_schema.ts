@@ -175,8 +175,8 @@ END `;
 /**
  * SQL that is true if the trigger must send the signal. Transactions with NOTIFY commit one after
  * the other, so only one transaction at a time sends the signal. The poll after the signal finds
- * the changes of all. No trigger sends the signal in sessions of a process that signals after its
- * commits, or if prepared transactions (which reject NOTIFY) are enabled.
+ * the changes of all transactions. No trigger sends the signal in sessions of a process that
+ * signals after its commits, or if prepared transactions (which reject NOTIFY) are enabled.
  */
 const isUnannounced = [
   `coalesce(pg_catalog.current_setting('${signalsAfterCommitSetting}', true), '') OPERATOR(pg_catalog.<>) 'on'`,

@@ -1,6 +1,6 @@
 import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
-/** If a written row is outside of the scope, its statement casts this to a number, and fails. */
+/** The statement of a row outside of the scope casts this string to a number, and so fails. */
 const outsideScope = "resource-api: the row is outside of the scope";
 
 /**

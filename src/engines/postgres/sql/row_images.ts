@@ -5,7 +5,7 @@ import type { ImageDialect, RowImages } from "../../../sql/dialect.ts";
 import { isUnreadableDocument } from "./json_path.ts";
 import { type Fragment, identifier, sql, type SqlValue } from "../../../sql/fragment.ts";
 
-/** The SQL of Postgres for conditions on row images. These rows need not be in their table. */
+/** The SQL of Postgres for conditions on row images, whose rows need not be in their table. */
 export const postgresImages: ImageDialect = { maxRows: 1_000, batchKey: () => "", from };
 
 /** Returns the row images as a FROM item. Postgres parses each value as its column's type. */

@@ -44,7 +44,7 @@ export const sqliteChangesEngine: ChangesEngine = {
   whyForbidden: ({ label }) => Promise.resolve(`${label} may not be written to`),
 };
 
-/** Polls the number of commits of other connections, which takes almost no time. */
+/** Polls the number of commits of other connections. A poll takes almost no time. */
 function sqlitePolling(driver: Driver, { notify, findUntracked }: PollingListener): PollingMethod {
   /** The count of commits at the last poll. Null after a failed poll, which counts as a change. */
   let known: unknown;

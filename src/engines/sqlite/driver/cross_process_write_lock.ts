@@ -83,7 +83,7 @@ export class CrossProcessWriteLock {
     this.#locks = null;
   }
 
-  /** Opens the lock files if they exist, which means that another process uses the file. */
+  /** Opens the lock files if they exist: another process then uses the database. */
   #look(): Locks | null {
     const now = this.#options.clock.elapsedMs();
     if (this.#isOff || now < this.#looksAt) return null;

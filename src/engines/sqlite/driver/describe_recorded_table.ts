@@ -19,7 +19,7 @@ import {
   readFileUniqueIndexes,
 } from "./tables/sqlite_catalogue.ts";
 
-/** Describes a SQLite table for its change triggers, without `exclude`. Throws if it is missing. */
+/** Describes a table without `exclude` columns for its change triggers. Throws if it is missing. */
 export async function describeRecordedTable(
   table: TableInfo,
   exclude: ReadonlySet<ColumnInfo>,

@@ -208,8 +208,8 @@ export class GroupCommit {
   }
 
   /**
-   * Runs a job without foreign keys, which SQLite allows only outside of transactions. With foreign
-   * keys, dropping a table would also delete the rows that refer to the table.
+   * Runs a job while foreign keys are off. SQLite allows this only outside of transactions. With
+   * foreign keys, dropping a table would also delete the rows that refer to the table.
    */
   async #restructure(): Promise<void> {
     const job = this.#queue.dequeue();

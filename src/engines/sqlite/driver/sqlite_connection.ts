@@ -151,7 +151,7 @@ function statementCache(handle: SqliteHandle) {
   function countedBy(text: string, known: Prepared): Prepared {
     if (!known.statement.returnsRows || !/^(?:SELECT|WITH)\b/i.test(text)) return known;
     const counted = prepared(withRowByteCount(text, known.statement.columnNames().length));
-    // A second run for exact integers would count the bytes twice. This option prevents it.
+    // This option prevents a second run for exact integers, which would count the bytes twice.
     counted.exact = true;
     return counted;
   }

@@ -211,7 +211,7 @@ export class SqliteDriver implements Driver {
     await Promise.all([this.#writes?.close(), threads.close()]);
     this.#turn?.close();
     reader.close();
-    // The last connection to close copies the journal to the file, if this connection can write.
+    // The writer closes last, because the last connection copies the journal to the file.
     writer?.close();
     if (writer === null && file.hasIdleJournal()) {
       endJournal(this.#options.library, file.path);

@@ -120,7 +120,7 @@ export class LimitedReads {
     return threads.run({ statement, limits, bytes, inline, measured });
   }
 
-  /** Runs a statement that selects one number. Returns null if that takes too long. */
+  /** Runs a statement that selects one number. Returns null if the statement takes too long. */
   #measure(statement: Statement): number | null {
     const time = fixedTimeLimit(maxInlineMeasureMs, () => false);
     try {

@@ -70,7 +70,7 @@ export class ReaderThreads implements DriverThreads {
     this.#observe = observe;
   }
 
-  /** Runs a read. Rejects with `overloaded` if too many reads wait, or if it waits too long. */
+  /** Runs a read. Rejects with `overloaded` if too many reads wait, or this read waits too long. */
   run(read: SlowRead): Promise<QueryResult> {
     if (this.#closing.signal.aborted) return Promise.reject(closed());
     if (!this.#isPossible) return new Promise((resolve) => resolve(read.inline()));
