@@ -10,7 +10,6 @@ export interface NamedColumn<Value> {
 /** The columns of a handwritten select list by name. A string is SQL that needs no conversion. */
 export type NamedColumns = Readonly<Record<string, string | NamedColumn<unknown>>>;
 
-/** The values of a row by the names of their columns in a handwritten select list. */
 export type NamedRow<Columns extends NamedColumns> = {
   readonly [Name in keyof Columns]: Columns[Name] extends NamedColumn<infer Value> ? Value
     : SqlValue;

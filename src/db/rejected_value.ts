@@ -16,7 +16,6 @@ export function hasOwnType({ databaseType }: ColumnInfo): boolean {
   return databaseType !== undefined;
 }
 
-/** A value that the database rejects for its column's type, and the database's error. */
 export interface RejectedValue<T extends TypedValue> {
   readonly value: T;
   readonly error: DatabaseError;

@@ -6,7 +6,6 @@ import { isDocument } from "../schema/structured/structured_value.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { isJsonIndex, type JsonPath } from "../sql/json_path_dialect.ts";
 
-/** A JSON column, and a path to a value within its documents. */
 export interface DocumentPath {
   readonly source: ColumnInfo;
   readonly path: JsonPath;

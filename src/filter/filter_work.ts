@@ -12,7 +12,6 @@ export function filterWork(filter: Filter): number {
   }
 }
 
-/** Estimates how many steps a comparison takes per character of the compared string. */
 export function comparisonWork({ operator, values }: Comparison): number {
   return operator.work?.(values) ?? 0;
 }

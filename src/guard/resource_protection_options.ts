@@ -92,7 +92,6 @@ export const protectionOptionRules = {
   overflow: oneOf("captcha"),
 } satisfies Described<ProtectionOptions>;
 
-/** Returns the kind of an operation, by which costs and requirements are configured. */
 export function guardedKind(access: Access): GuardedKind {
   return access === "subscribe" ? "read" : access;
 }

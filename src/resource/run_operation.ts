@@ -239,7 +239,6 @@ function withFreshLabels<Result>(
   });
 }
 
-/** Returns true if the error can mean that a value is no known label of an enum. */
 function mayBeLabel(error: unknown): boolean {
   if (error instanceof DatabaseError) return error.kind === "invalid-value";
   return error instanceof Problem &&

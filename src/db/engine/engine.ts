@@ -44,7 +44,6 @@ export interface PolicyBypass {
   readonly why: string | null;
 }
 
-/** The roles of an engine: database users, each with its own rights. */
 interface RolesEngine {
   /** Reads the rights of the login role and of the roles that the service acts as. */
   acting(
@@ -62,7 +61,6 @@ interface RolesEngine {
 
 export type RowValues = ReadonlyMap<ColumnInfo, unknown>;
 
-/** The known properties of a write that a constraint rejected. */
 export interface RefusedWrite {
   readonly table: TableInfo;
   /** The values that the write would have stored, or null if the values are unknown. */
@@ -94,7 +92,6 @@ interface InstalledEngine {
   readonly logParts: string;
 }
 
-/** The catalog of an engine: the existing tables, and the creation of tables. */
 export interface CatalogEngine {
   /** Describes the existing tables. If a table cannot be served, the result contains the reason. */
   introspect(driver: Driver, options: IntrospectOptions): Promise<Introspection>;

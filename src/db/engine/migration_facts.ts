@@ -1,6 +1,5 @@
 import type { SqlSyntax } from "../../sql/statements/normal_sql.ts";
 
-/** The properties of an engine by which its types and expressions are compared. */
 export interface ComparisonFacts {
   readonly syntax: SqlSyntax;
   /** Returns true if columns of the two types can store the same values. */

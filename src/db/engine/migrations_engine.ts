@@ -8,7 +8,6 @@ import type { MigrationStep } from "../migrations/migration_plan.ts";
 import type { TableMigration } from "../migrations/plan/table_migration.ts";
 import type { ComparisonFacts, PlanningFacts } from "./migration_facts.ts";
 
-/** The migrations of an engine: how it compares and changes tables, and resumes recording. */
 export interface MigrationsEngine {
   readonly comparison: ComparisonEngine;
   readonly planning: PlanningEngine;

@@ -19,7 +19,6 @@ export interface NamedDifference {
   readonly text: string;
 }
 
-/** Compares declared tables with the tables of the database, without changing the database. */
 export async function findDrift(driver: Driver, tables: readonly TableInfo[]): Promise<Drift> {
   const { dialect } = driver;
   const { comparison } = await engineOf(driver).migrations();

@@ -1,7 +1,6 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { type FlatTemplate, isSign, isWord, type SqlPart, type SqlToken } from "./sql_parts.ts";
 
-/** The columns that a statement names, by interpolation or in the SQL itself. */
 export interface ColumnsInSql {
   /** Returns the known column whose name in the SQL ends at a token, or null if there is none. */
   endingAt(index: number): ColumnInfo | null;

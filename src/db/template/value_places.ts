@@ -90,7 +90,7 @@ export function valuePlaces(
 /** The keywords after which only a name can follow, not a value. */
 const beforeNames = ["FROM", "INTO", "UPDATE", "JOIN", "SET", "TABLE"];
 
-/** Returns the known columns that a statement names, and with a UNION all of its tables. */
+/** Returns the known columns that a statement names, and for a UNION all columns of its tables. */
 function namedColumns(
   { tokens, parts }: FlatTemplate,
   columns: ColumnsInSql,

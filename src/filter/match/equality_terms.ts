@@ -74,7 +74,6 @@ function better(
   return rank(right) < rank(left) ? right : left;
 }
 
-/** Returns the rank of a list of terms. A more selective list has a lower rank. */
 function rank(terms: readonly EqualityTerm[]): number {
   const ofKey = terms.length <= maxEqualityTerms && terms.every(({ column }) => column.primaryKey);
   return ofKey ? terms.length - maxEqualityTerms - 1 : terms.length;

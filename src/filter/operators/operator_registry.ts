@@ -175,7 +175,6 @@ function listOperator(symbol: string, takes: "item" | "items", quantifier: Quant
   };
 }
 
-/** The built-in and custom filter operators, by their symbols. */
 export type OperatorRegistry = ReadonlyMap<string, Operator>;
 
 /** A custom filter operator. Its SQL and its evaluation in memory must have equal results. */

@@ -69,7 +69,6 @@ function parseTerm(state: State): FilterSyntax {
   return code === placeholderCode ? parseInserted(state) : parseFieldTerm(state);
 }
 
-/** Parses the marker of a rule that a template interpolates as a term. */
 function parseInserted(state: State): FilterSyntax {
   const { text, at } = state;
   const end = text.indexOf(placeholder, at + 1);

@@ -72,5 +72,4 @@ const payloadBytes = fingerprintStart + fingerprintBytes;
 const codeBytes = 32;
 const payloadLength = base64urlLength(payloadBytes);
 
-/** The length of a challenge token, which is the same for all tokens. */
 export const challengeTokenLength: number = payloadLength + 1 + base64urlLength(codeBytes);

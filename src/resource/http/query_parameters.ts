@@ -123,7 +123,6 @@ export interface PageLimits {
   readonly maxLimit: number;
 }
 
-/** Parses `limit` to a page size up to `maxLimit`. Throws a 400 unless it is a positive integer. */
 export function parseLimit(text: string | null, limits: PageLimits): number {
   if (text === null) return limits.defaultLimit;
   if (!/^[0-9]+$/.test(text) || Number(text) === 0) {

@@ -206,7 +206,6 @@ const smallBodyBytes = 64 * 1024;
 const partsOfTurn = 4;
 const turnMs = 1;
 
-/** A request body that is being received, and that counts against the shared limit. */
 interface IncomingBody {
   /** Sets how many bytes of this body count against the limit. Throws a 503 above the limit. */
   hold(bytes: number): void;

@@ -13,7 +13,6 @@ import { errorsOfLine, type RowChunk, rowChunks } from "./row_chunks.ts";
 import { RowSpool } from "./row_spool.ts";
 import { RefusedRowsError, SliceWriter } from "./write_slice.ts";
 
-/** How an import writes its rows: in one transaction, or each chunk in its own transaction. */
 export type ImportTransactionMode =
   | {
     readonly kind: "all";

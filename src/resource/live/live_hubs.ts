@@ -89,7 +89,6 @@ export class LiveHubs {
     return [...this.#hubs.values()];
   }
 
-  /** Deletes the expired changes from the change log of every database. */
   async purge(): Promise<void> {
     await Promise.all([...this.#hubs.values()].map((hub) => hub.purge()));
   }

@@ -20,7 +20,6 @@ const filtered = { ...scan, problems: ["filter-parse-error", "query-too-expensiv
 const batch = { ...scan, problems: ["batch-limit-exceeded"] } as const;
 const ofRow = { ...keyed, conditional: "one", named: true } as const;
 
-/** The properties of each operation. The compiler requires an entry for each new operation. */
 export const operationProperties: Readonly<Record<OperationName, OperationProperties>> = {
   list: {
     ...scan,

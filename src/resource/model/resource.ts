@@ -86,7 +86,6 @@ export interface ResolvedCapabilities {
   readonly enableSearch: boolean;
 }
 
-/** The maximum number of items in each kind of batch, and the option `incrementVersion`. */
 interface BatchPolicy {
   readonly create: number;
   readonly update: number;

@@ -157,7 +157,6 @@ export function parseOffset(listQuery: ListQuery, query: Query, { table }: Resou
     : { ...listQuery, after: { kind: "reached", values: [], skip: offset } };
 }
 
-/** The query parameter `totalCount`: the total is counted, estimated or left out. */
 export type TotalCountMode = "none" | "exact" | "estimated";
 
 export function parseTotalCount(query: Query): TotalCountMode {

@@ -154,7 +154,6 @@ async function answerWithin(
   return last === undefined ? { reply, isStored: false } : { reply: last, isStored: true };
 }
 
-/** Handles a request at its route. Rejects with a problem, or with the error of the operation. */
 export type RequestHandler = (
   route: ResourceRoute,
   received: ReceivedRequest,

@@ -4,7 +4,6 @@ import type { ResourceRoute, Route } from "./endpoint.ts";
 import { routesOf } from "./routes.ts";
 import { reservedPathSegments } from "../../plan/key.ts";
 
-/** The routes of all resources, which are found by the raw path of a request. */
 export type RouteTable = ReturnType<typeof createRouteTable>;
 
 /**

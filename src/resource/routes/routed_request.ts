@@ -28,7 +28,6 @@ export interface Caller extends Pick<ResponseDelivery, "delivered" | "part">, Bo
   address(): string | null;
 }
 
-/** Returns a client's identity in queues: the user's id, or an anonymous client's network. */
 export function callerIdentity(user: User | null, address: string | null): string {
   return user === null ? `a${addressGroup(address)}` : `u${user.id}`;
 }

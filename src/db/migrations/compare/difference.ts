@@ -12,7 +12,6 @@ import {
 import { isSameName } from "../../../sql/fragment.ts";
 import { namesInSql, normalizeSql, type SqlSyntax } from "../../../sql/statements/normal_sql.ts";
 
-/** One difference between a declared table and the existing one. */
 export type Difference =
   & {
     /** The name of the declared table, as in the URLs of the API. */

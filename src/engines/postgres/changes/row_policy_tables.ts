@@ -2,7 +2,6 @@ import { sqlName } from "../../../sql/fragment.ts";
 import { policiesApplySql } from "../driver/row_security.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 
-/** Called when the set of tables whose policies restrict the service's role has changed. */
 export type OnRowPolicyTablesChange = (tables: ReadonlySet<TableInfo>) => void;
 
 /** The recorded tables in which policies hide rows from the service. A log read updates the set. */

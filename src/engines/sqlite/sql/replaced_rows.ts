@@ -10,7 +10,6 @@ import { type RecordedTable, type RecordedUniqueIndex, rowIdNames } from "./reco
 export const sqliteReplacedRowsTable =
   `CREATE TABLE IF NOT EXISTS "_service_replaced" (id INTEGER PRIMARY KEY, "table", "row", rival, image)`;
 
-/** A SQLite trigger for replaced rows, without its name and its table. */
 export interface ReplacementTrigger {
   /** Distinguishes the trigger from the table's other triggers. */
   readonly label: string;
