@@ -7,7 +7,6 @@ import {
   type RouteDescription,
 } from "../protocol/route_description.ts";
 
-/** The description of an account route in the OpenAPI document. */
 export type AccountRouteDescription =
   & Pick<RouteDescription, "id" | "summary" | "body" | "answers">
   & Partial<Pick<RouteDescription, "needsUser">>;

@@ -3,7 +3,6 @@ import type { AppStore } from "../kv/open_key_value_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Database } from "../db/database.ts";
 
-/** The store, database and settings that an app passes to its authenticators. */
 export interface AuthenticatorDependencies {
   readonly runtime: Runtime;
   /** Opens the key-value store when something must be stored. */

@@ -17,10 +17,7 @@ export function isToken(text: string, prefix: string): boolean {
     decodeBase64url(text, prefix.length, new Uint8Array(secretBytes));
 }
 
-/**
- * Returns the hash under which a token is stored, so that the store does not reveal tokens. A fast
- * hash without salt is sufficient, because 256 random bits cannot be guessed.
- */
+/** Hashes a token for the store. 256 random bits need neither a slow hash nor a salt. */
 export function hashOfToken(token: string): string {
   return createHash("sha256").update(token).digest("base64url");
 }

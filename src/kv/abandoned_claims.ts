@@ -1,15 +1,13 @@
 /**
- * Abandoned claims. A claim is a record that can be created only once. If the store does not
- * respond, the service refuses the request that needs the claim, but the store may still write the
- * record later. This process then ignores the record, and deletes it for other processes, so that
- * the client can send the request again.
+ * A claim is a record that can be created only once. If the store does not respond, the service
+ * refuses the request, but the store may still write the claim later. This process then ignores and
+ * deletes the record, so that the client can send the request again.
  */
 export class AbandonedClaims {
   readonly #ids = new Set<string>();
   #open = 0;
   #onEmpty: (() => void) | null = null;
 
-  /** Returns true if a record with this id must be ignored. */
   has(id: string): boolean {
     return this.#ids.has(id);
   }

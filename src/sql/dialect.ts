@@ -265,9 +265,8 @@ export interface RowImages {
 }
 
 /**
- * The text operators of a dialect. `operand` is SQL for a string, `argument` the string in the
- * filter. "Folded" operators ignore case: Unicode simple lower case per code point, ς as σ (see
- * `fold`).
+ * The text operators. `operand` is SQL for a string, `argument` the string in the filter. "Folded"
+ * operators ignore case: Unicode simple lower case per code point, with ς as σ (see `fold`).
  */
 export interface TextDialect {
   /** Returns SQL that is true if the string contains the argument. */

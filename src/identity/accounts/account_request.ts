@@ -2,7 +2,6 @@ import { Problem } from "../../problem/problem.ts";
 import type { NewSession } from "../sessions/sessions.ts";
 import { type normalizeEmail, normalizeStoredEmail } from "../signups/normalize_email.ts";
 
-/** A request to an account route, after its body was read. */
 export interface AccountRequest {
   readonly request: Request;
   readonly fields: AccountFields;
@@ -71,7 +70,6 @@ export class AccountFields {
     return names[0];
   }
 
-  /** Records an error of a member of the body. */
   refuse(path: string, message: string): void {
     this.#errors.push({ path, message });
   }

@@ -47,7 +47,6 @@ interface AccountRoute<Input> {
   readonly limits?: OperationProtection | null;
   /** True if a request costs nothing when it succeeds. */
   readonly isRefunded?: boolean;
-  /** Parses the body. Throws a 422 for an invalid body. */
   read(call: AccountRequest, service: AccountService): Input;
   /** Returns the cost and the requirements of a request. Default: `limits`. */
   protection?(input: Input, call: AccountRequest): Promise<OperationProtection>;

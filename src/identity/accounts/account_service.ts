@@ -10,7 +10,6 @@ import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 import type { PasswordRules } from "./password_rules.ts";
 import type { Passwords } from "./passwords.ts";
 
-/** The stores, rules and functions that all account routes use. */
 export interface AccountService {
   readonly options: ResolvedPasswordAuthOptions;
   readonly accounts: Accounts;

@@ -14,9 +14,8 @@ export interface LinkPageContent {
 }
 
 /**
- * Creates a page to which a link in an email leads. The page is the same for every token and every
- * address: its script reads the token after `#`, which browsers do not send, and posts the token.
- * The returned function throws a 405 for a client that prefers JSON.
+ * Creates a page to which a link in an email leads. Its script reads the token after `#`, which
+ * browsers do not send, and posts the token. Throws a 405 for clients that prefer JSON.
  */
 export function createLinkPage(
   path: string,

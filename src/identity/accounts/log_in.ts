@@ -8,7 +8,6 @@ import { maxPasswordLength } from "./password_rules.ts";
 
 export type LoginFields = ReturnType<typeof readLogin>;
 
-/** Reads the body of a login. Throws a 422 if it is invalid. */
 export function readLogin({ fields }: AccountRequest) {
   const email = fields.email();
   const password = fields.text("password", maxPasswordLength);
@@ -17,10 +16,7 @@ export function readLogin({ fields }: AccountRequest) {
   return { email, password, transport };
 }
 
-/**
- * Logs a user in: starts a session, and ends the session that the request carries. Every failure
- * returns the same 401 after the same time.
- */
+/** Logs in, and ends the session in the request. Failures return the same 401 after equal time. */
 export async function logIn(
   call: AccountRequest,
   { email, password, transport }: LoginFields,

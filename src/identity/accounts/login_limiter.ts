@@ -21,9 +21,8 @@ interface Turns {
 }
 
 /**
- * Limits the logins that run at the same time for one IP address. While a login runs, it holds as
- * many budget tokens as a failed login costs. Without this limit, an office whose users log in
- * together would use up the budget of its address.
+ * Limits the concurrent logins of one IP address. A running login holds the budget tokens that a
+ * failed login costs. Without a limit, an office that logs in together would use up its budget.
  */
 export class LoginLimiter {
   readonly #turns = new Map<string, Turns>();
@@ -89,10 +88,7 @@ export interface LoginRisk {
   failed(subjects: LoginSubjects): Promise<void>;
 }
 
-/**
- * Creates the check of risky logins. Without `required`, failures are not counted. Failures never
- * make the right password fail: else anyone could lock a user out.
- */
+/** Creates the check. It never refuses the right password, or anyone could lock a user out. */
 export function createLoginRisk(
   required: CaptchaRequired | undefined,
   counters: HourlyCounters,

@@ -23,10 +23,7 @@ import type { KeyValue, KeyValueKey, KeyValueMutation } from "../../kv/key_value
 import { type Runtime, uuidV7 } from "../../runtime/runtime.ts";
 import { hashOfToken } from "../opaque_token.ts";
 
-/**
- * Opens the accounts of an app: in the key-value store, or in a table of the application or of this
- * service. Throws a plain Error for a table that cannot contain accounts.
- */
+/** Opens an app's accounts. Throws a plain Error for a table that cannot contain accounts. */
 export async function openAccounts(
   users: PasswordAuthOptions["users"],
   signup: { readonly roles: readonly string[] } | false,

@@ -141,10 +141,7 @@ async function openService(
   };
 }
 
-/**
- * Returns the pages to which links in emails lead. Ignores the header `Host`, which an attacker
- * could forge to receive the token. Throws a plain Error for `sendMail` without pages.
- */
+/** Returns the pages of links. Ignores `Host`, which an attacker could forge to get the token. */
 function linksOf(
   { signup, passwordReset, sendMail, links }: ResolvedPasswordAuthOptions,
   { isProduction, path }: AuthenticatorDependencies,

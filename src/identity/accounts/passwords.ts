@@ -132,10 +132,7 @@ const maxWaiting = 256;
 /** Time after which a client has probably given up waiting, in milliseconds. */
 const maxWaitMs = 30_000;
 
-/**
- * Creates a function that runs a client's work when a thread is free. IP addresses take turns, and
- * each has at most half of the queue. If too many clients wait, the function rejects with a 503.
- */
+/** Runs work on a free thread, with turns by IP address. Rejects with a 503 if too many wait. */
 function hashQueue({ clock }: Pick<Runtime, "clock">) {
   const turns = new Semaphore(Math.max(1, availableParallelism() - 1), maxWaiting);
   return async <T>(identity: string, work: () => Promise<T>): Promise<T> => {

@@ -28,7 +28,6 @@ export function requestPasswordReset(
   return { status: 202, body: { next: "read-mail" } };
 }
 
-/** Parses the body of a password reset. Throws a 422 if it is invalid. */
 export function readPasswordReset({ fields }: AccountRequest, { rules }: AccountService) {
   const token = fields.text("token", 200);
   const password = readNewPassword(fields, rules);
@@ -37,9 +36,8 @@ export function readPasswordReset({ fields }: AccountRequest, { rules }: Account
 }
 
 /**
- * `POST /password/reset`: sets a new password for a client that has the token from an e-mail. Ends
- * all sessions, and starts no session, because other people may have read the e-mail. If the token
- * is from the e-mail of a signup, creates the account with this password.
+ * `POST /password/reset`: sets a new password, by the token from an e-mail. Ends all sessions and
+ * starts none: others may have read the e-mail. A signup's token also creates the account.
  */
 export async function resetPassword(
   call: AccountRequest,

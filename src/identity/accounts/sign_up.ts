@@ -22,7 +22,6 @@ interface PendingSignup extends Pick<Account, "email" | "name" | "passwordHash">
   readonly expiresAt: number;
 }
 
-/** Reads the body of a signup. Throws a 422 if it is invalid. */
 export function readSignup({ fields }: AccountRequest, service: AccountService) {
   const email = fields.email(normalizeEmail);
   const password = readNewPassword(fields, service.rules);
@@ -60,7 +59,6 @@ export async function signUp(
 
 export type VerifyEmailFields = ReturnType<typeof readVerifyEmail>;
 
-/** Reads the body of the request that confirms an address. Throws a 422 if it is invalid. */
 export function readVerifyEmail({ fields }: AccountRequest) {
   const token = fields.text("token", 200);
   const password = fields.optionalText("password", maxPasswordLength);
@@ -69,9 +67,8 @@ export function readVerifyEmail({ fields }: AccountRequest) {
 }
 
 /**
- * `POST /verify`: creates the account of a signup. The token from the e-mail proves only that the
- * client can read the e-mails of this address. Therefore the request must also contain the password
- * of the signup, or the cookie of a browser that has signed up with the same address.
+ * `POST /verify`: creates the account of a signup. The token proves only that the client can read
+ * these e-mails, so the request also needs the signup's password or its browser's cookie.
  */
 export async function verifyEmail(
   call: AccountRequest,
@@ -94,9 +91,8 @@ export async function verifyEmail(
 }
 
 /**
- * Creates the account of a signup with a new password. `token` comes from the signup's e-mail. Uses
- * only the address of the signup, because a stranger may have sent the signup's name and password.
- * Returns null if no signup has this token.
+ * Creates the account of a signup with a new password, by the token of its e-mail. Ignores the
+ * signup's name and password: a stranger may have sent them. Null if no signup has this token.
  */
 export async function createAccountWithNewPassword(
   call: AccountRequest,

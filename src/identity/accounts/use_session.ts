@@ -46,7 +46,6 @@ function observeLogout(
   observe({ kind: "account_event", event, user, address });
 }
 
-/** Reads the body of a password change. Throws a 422 if it is invalid. */
 export function readPasswordChange({ fields }: AccountRequest, { rules }: AccountService) {
   const currentPassword = fields.text("currentPassword", maxPasswordLength);
   const password = readNewPassword(fields, rules);

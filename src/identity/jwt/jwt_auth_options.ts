@@ -103,7 +103,6 @@ export const jwtAuthOptionRules = groupOf<JwtAuthOptions>()({
   user: callback<UserOfClaims>(),
 }).required();
 
-/** The options of JSON Web Tokens, with all defaults applied. */
 export type ResolvedJwtAuthOptions = NonNullable<ReturnType<typeof jwtAuthOptionRules.read>>;
 
 /** Parses the options. Throws a plain Error for an invalid option, no key, or several keys. */

@@ -111,10 +111,7 @@ const firstPauseMs = 5_000;
 const timeoutMs = 5_000;
 const maxBytes = 512 * 1024;
 
-/**
- * The cached keys of a remote JSON Web Key Set. If the server of the key set is slow or fails, only
- * tokens with an unknown key have to wait. Such tokens cause at most one fetch per minute.
- */
+/** Caches a remote JSON Web Key Set. If its server fails, only tokens with unknown keys wait. */
 class KeySet {
   readonly #url: string;
   readonly #options: KeySourceOptions;
@@ -205,7 +202,6 @@ type Verification =
   /** `reason` is sent to the client, so it contains only facts about the token. */
   | { readonly kind: "refused"; readonly reason: string };
 
-/** The conditions that a token must meet, and the current time. */
 interface VerifyOptions
   extends Pick<ResolvedJwtAuthOptions, "issuer" | "audience" | "type" | "clockToleranceMs"> {
   readonly algorithms: readonly JwtAlgorithm[];

@@ -80,9 +80,8 @@ export const sessionPrefix = "ses_";
 
 /**
  * The sessions of an app, in the key-value store by the hashes of their tokens. A session is valid
- * only while the user's password is the same as at the start of the session. Therefore the write
- * that changes the password also ends all sessions of the user. A session also ends when the user
- * starts a new epoch by a logout on all devices.
+ * only while the user's password stays the same, so the write that changes a password also ends all
+ * sessions of the user. So does a new epoch, which a logout on all devices starts.
  */
 export class Sessions {
   readonly #options: SessionsOptions;
@@ -206,10 +205,7 @@ export function sessionTokenOfRequest(
   return token === null ? null : { token, isCookie: true };
 }
 
-/**
- * Creates the function that identifies the user of a session, by `Authorization: Bearer` or by a
- * cookie. A write with a cookie must come from a page of this service or of a trusted origin.
- */
+/** Identifies a session's user. A write with a cookie must come from an own or trusted origin. */
 export function createSessionAuth(
   sessions: Sessions,
   cookie: SessionCookie,

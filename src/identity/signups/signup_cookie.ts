@@ -5,10 +5,7 @@ export function readSignupCookie({ headers }: Request, isSecure: boolean): strin
   return getCookies(headers)[nameOf(isSecure)] ?? null;
 }
 
-/**
- * Sets the cookie that marks the browser of a signup until the link in the e-mail is followed. The
- * cookie is valid for a day and has no other use. An empty `token` removes it.
- */
+/** Sets the cookie that marks a signup's browser for a day. An empty `token` removes the cookie. */
 export function setSignupCookie(headers: Headers, token: string, isSecure: boolean): void {
   const cookie = { name: nameOf(isSecure), value: token, maxAge: token === "" ? 0 : 86_400 };
   const scope = { path: "/", httpOnly: true, sameSite: "Lax", secure: isSecure } as const;

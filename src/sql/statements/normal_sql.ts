@@ -1,7 +1,6 @@
 /**
- * Returns an SQL expression for comparisons: without blanks, comments, outer parentheses, letter
- * case, and the catalog's casts. Equal forms are equivalent. Equivalent expressions can differ in
- * form.
+ * Returns an SQL expression for comparisons: without blanks, comments, outer parentheses, case, and
+ * casts of the catalog. Equal forms are equivalent. Equivalent expressions can differ.
  */
 export function normalizeSql(expression: string, syntax: SqlSyntax): string {
   let words = syntax.bareWords(wordsOf(expression, syntax.tokens));
