@@ -14,6 +14,7 @@ export interface VendorApiOptions {
 
 export interface VendorCall {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Percent-encoded path of the call. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;

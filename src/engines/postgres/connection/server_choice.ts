@@ -75,7 +75,7 @@ function encryptions({ path }: PostgresServer, mode: string): readonly boolean[]
   return mode === "allow" ? [false, true] : mode === "prefer" ? [true, false] : [true];
 }
 
-/** Returns true if the opposite choice, with or without TLS, may succeed. */
+/** Returns true if an attempt with the opposite choice, with or without TLS, may succeed. */
 function rejectsEncryption(error: unknown): boolean {
   return isTlsFailure(error) || error instanceof Error && "code" in error && error.code === "28000";
 }

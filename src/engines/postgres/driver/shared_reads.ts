@@ -31,7 +31,6 @@ interface WaitingRead {
   sent: ScheduledRead | null;
   /** Resolves when a cancel request cannot affect the connection any more. */
   canceled: Promise<void> | null;
-  /** True if the server has sent the response. */
   isDone: boolean;
   /** True if the read must run on a separate connection. */
   isGivenUp: boolean;

@@ -6,7 +6,6 @@ import type { SqliteConnection } from "./sqlite_connection.ts";
 export interface QueuedJob {
   /** When the job began to wait, in milliseconds of the monotonic clock. */
   readonly enqueuedAt: number;
-  /** Called if the job cannot run. */
   reject(error: unknown): void;
 }
 

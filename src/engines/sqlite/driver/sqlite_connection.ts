@@ -52,7 +52,6 @@ export type StatementKind =
   | "write"
   /** A write that SQLite rejects or ignores in a transaction. */
   | "alone"
-  /** A statement that begins or ends a transaction. */
   | "boundary";
 
 export const maxPreparedStatements = 500;

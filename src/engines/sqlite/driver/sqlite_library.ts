@@ -38,7 +38,6 @@ export interface SqliteAggregate<State> {
 }
 
 export interface SqliteStatement {
-  /** True if the statement changes nothing in the database. */
   readonly readOnly: boolean;
   readonly returnsRows: boolean;
   columnNames(): readonly string[];

@@ -27,7 +27,7 @@ export interface LimitedReadsOptions {
 
 /** If a count or aggregate is expected to take longer than this, in ms, another thread runs it. */
 const shortScanMs = 2;
-/** The limit of a scan that was short before. A sort gets a quarter: it cannot be aborted. */
+/** The limit of a scan that was short before. A sort, which cannot be aborted, gets a quarter. */
 const knownLimit: TimeLimit = {
   ...fixedTimeLimit(4 * shortScanMs, () => false),
   limitMs: (_now, sorts) => sorts ? shortScanMs : 4 * shortScanMs,
@@ -196,7 +196,7 @@ const freshForMs = 60_000;
 /** The maximum share of the elapsed time that is spent on measuring one table. */
 const shareOfMeasuring = 1 / 200;
 const bytesOfShortCell = 32;
-/** Another thread reads tables with rows of this many bytes: sorting fifty would take too long. */
+/** Another thread reads tables with rows of this many bytes: sorting fifty rows takes too long. */
 const wideRow = 64 * 1024;
 /** If a written value has this many bytes, rows can be much wider than when they were measured. */
 const longValue = 64 * 1024;
