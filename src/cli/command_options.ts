@@ -18,7 +18,6 @@ export type CommandOptions = Readonly<
 
 export interface CommandWords<Name extends string> {
   readonly positionals: readonly string[];
-  /** Returns the value of an option, or null if the option is missing. */
   text(name: Name): string | null;
   flag(name: Name): boolean;
   strings(name: Name): readonly string[];

@@ -1,6 +1,6 @@
 import { DatabaseError } from "../db/database_error.ts";
 
-/** A name in the database could otherwise control the terminal. */
+/** Replaces control characters, with which a name in the database could control the terminal. */
 export function printable(line: string): string {
   return line.replace(/\p{Cc}/gu, "\ufffd");
 }

@@ -67,7 +67,7 @@ export interface BannerContents
   readonly port: number;
   /** The percent-encoded paths of the resources. */
   readonly paths: readonly string[];
-  /** The path of the page that lists all resources. The paths of the resources start with it. */
+  /** The path of the page that lists all resources, and the start of the paths of the resources. */
   readonly indexPath: string;
   readonly hasDashboard?: boolean | undefined;
   /** The path and query of the request that the banner shows as an example. */

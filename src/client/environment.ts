@@ -63,7 +63,7 @@ export function reportMisuse(message: string): void {
   console.error(message);
 }
 
-// A runtime can lack some of these globals, although TypeScript declares all of them.
+// A runtime can lack some of these globals, although TypeScript declares that all exist.
 const world = globalThis as unknown as Partial<BrowserGlobals>;
 
 interface BrowserGlobals {

@@ -7,7 +7,7 @@ const filter = { ...text, description: "RSQL: see the resource service://filter.
 const id = { ...text, description: "The key; the parts of a composite one with commas." };
 const ifMatch = { ...text, description: "The etag that query_rows gave with this id." };
 
-/** The definitions of all tools. They are short, because every request to a model contains them. */
+/** The definitions of all tools. Every request to a model contains them, so they are short. */
 export const toolDefinitions = {
   list_resources: tool("Lists what the caller may use.", { "cursor?": text }),
   describe_resource: tool("Fields, relations and operations of one resource.", { resource }),

@@ -117,7 +117,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Bounds in seconds: those that OpenTelemetry recommends, and two lower ones. */
+/** Bounds in seconds: the bounds that OpenTelemetry recommends, and two lower bounds. */
 const durationBuckets: readonly number[] = Object.freeze(
   [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
 );

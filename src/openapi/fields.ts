@@ -13,8 +13,8 @@ export interface FieldSchema {
   /** The comment on the column in the database. Absent if the column has no comment. */
   readonly description?: string;
   /**
-   * Column kind of the field. It is `any` if the column can contain numbers and strings, and
-   * `computed` for a computed field, which can have any value.
+   * Column kind of the field, `any` if the column can contain numbers and strings, or `computed`
+   * for a computed field, which can have any value.
    */
   readonly type: ColumnKind | "any" | "computed";
   /**

@@ -48,7 +48,7 @@ export interface OpenapiInput extends DescribedService {
   /** True if clients can continue with proof of work after their request budget is used up. */
   readonly challengesByWork: boolean;
   readonly captchaHeader: string;
-  /** Returns the described routes outside of resources now. Programs can add routes later. */
+  /** Returns the current described routes outside of resources. Programs can add routes later. */
   routes(): readonly DescribedRoute[];
   /** Returns the current number of routes, including routes without a description. */
   routeCount(): number;

@@ -47,7 +47,7 @@ const maxCursorBytes = 12_000;
 
 /**
  * Returns an encrypted cursor for the last row of a page. The cursor contains the row's sort key
- * values, or its primary key if these values are long. It is valid only for this resource and
+ * values, or its primary key if these values are long, and is valid only for this resource and
  * order. Throws a 422 if the primary key is too long, too. Throws a 400 if the position equals that
  * of the cursor `after`, because a client would read the same page again without end.
  */

@@ -26,8 +26,8 @@ export const includeLimits = {
 
 /**
  * Parses `include`. Items are separated by `,`, and each is a name with optional
- * `(option;option…)`. `a.b` means `a(include:b)`. Items with equal names are merged: only one of
- * them can have options, and one more can request metrics. Throws a 400.
+ * `(option;option…)`. `a.b` means `a(include:b)`. Items with equal names are merged: only one item
+ * of a name can have options, and one more can request metrics. Throws a 400.
  */
 export function parseInclude(text: string): readonly IncludeSyntax[] {
   if (text.trim() === "") return [];

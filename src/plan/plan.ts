@@ -58,7 +58,6 @@ export interface ReadPlan {
   readonly offset?: number;
   /** The maximum number of rows. Null if at most one row can match. */
   readonly limit: number | null;
-  /** True to lock the rows until the transaction ends. */
   readonly lock?: true;
   /** Absent if whole values are read. */
   readonly preview?: PreviewSettings;

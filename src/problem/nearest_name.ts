@@ -24,7 +24,7 @@ export function nearestName(
  * similar than option names, because half of a field name often equals half of another.
  */
 export function nearestField(text: string, candidates: readonly string[]): string | null {
-  // The time grows with the square of the length.
+  // The time grows with the square of the length, so long names are not compared.
   if (text.length > maxComparedLength) return null;
   const plain = normalFormOf(text);
   const plainNames = candidates.map(normalFormOf);

@@ -9,7 +9,7 @@ import type { Reply } from "../protocol/reply.ts";
 
 /** The options of a problem in addition to its message. */
 export interface ProblemOptions {
-  /** Machine-readable `details` of the response. They must contain no hidden values and no SQL. */
+  /** Machine-readable `details` of the response, which must contain no hidden values and no SQL. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
   /** The status of the response. Default: the status of the problem code. */
   readonly status?: number | undefined;

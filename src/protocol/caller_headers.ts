@@ -6,8 +6,8 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the headers for an internal request on behalf of the caller of `request`: credentials,
- * origin, addresses and others, but not the headers that describe the request itself.
+ * Returns the headers for an internal request on behalf of the caller of `request`: all headers,
+ * such as credentials and addresses, except the headers that describe the request itself.
  */
 export function callerHeaders({ headers }: Request): Headers {
   return new Headers([...headers].filter(([name]) => !ownHeaders.has(name)));

@@ -2,7 +2,7 @@ import type { ProblemSlug } from "./problem_codes.ts";
 
 /**
  * The explanations of problems, as plain text: when a problem happens and what the client can do.
- * The page of the problem and `docs/errors.md` contain them.
+ * The page of each problem and `docs/errors.md` contain the explanations.
  */
 export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "not-found":

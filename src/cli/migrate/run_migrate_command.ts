@@ -279,7 +279,7 @@ function isOfDrizzle(value: unknown): boolean {
 }
 
 function isTable(value: unknown): value is TableLike<unknown, unknown> {
-  // A column has this member, too. Only a table has no prototype.
+  // A column also has the member `tableInfoKey`, but only a table has no prototype.
   return typeof value === "object" && value !== null && tableInfoKey in value &&
     Object.getPrototypeOf(value) === null;
 }

@@ -238,7 +238,7 @@ function mayBeOfChange(observation: Observation): boolean {
   if (observation.kind === "value_does_not_fit") return true;
   let error: unknown = "error" in observation ? observation.error : null;
   for (let depth = 0; error instanceof Error && depth < 5; depth++, error = error.cause) {
-    // Without a DatabaseError as its cause, the problem is from a check: no other is needed.
+    // Without a DatabaseError as its cause, the problem already comes from a check of the tables.
     const isFound = error instanceof Problem && error.slug === "schema-changed";
     if (isFound && error.cause instanceof DatabaseError) return true;
     if (error instanceof DatabaseError && error.kind === "other") return true;

@@ -19,7 +19,6 @@ interface Generation {
 }
 
 export interface SchemaChecks {
-  /** Resolves when the current check has ended. */
   readonly ended: () => Promise<void>;
   /** The schema version that the last check found; null if unknown. */
   readonly version: () => string | null;

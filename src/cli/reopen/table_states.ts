@@ -3,7 +3,7 @@ import type { TablesChanged } from "../../runtime/observations/tables_changed.ts
 import type { Introspection } from "../../db/introspection.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
-/** The tables and functions of a database by name. Strings are equal if the definitions are. */
+/** The tables and functions of a database by name: equal strings for equal definitions. */
 export type TableStates = ReadonlyMap<string, string>;
 
 /** Describes tables and functions as strings, so that two states can be compared. */

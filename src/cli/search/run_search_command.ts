@@ -42,7 +42,6 @@ export class ProgressBar {
     } else if (isDone) this.#write(`${index}: ${done} rows\n`);
   }
 
-  /** Ends the line of an unfinished progress bar. */
   end(): void {
     if (this.#isTerminal && [...this.#indexes.values()].includes(false)) this.#write("\n");
   }

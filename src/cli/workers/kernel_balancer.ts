@@ -33,7 +33,6 @@ export class KernelBalancer {
     this.#sockets.push(worker);
   }
 
-  /** Orders a worker to retire, and excludes its socket from new connections. */
   retire(worker: WorkerProcess): void {
     this.#leftOut = worker;
     const filter = { without: this.#sockets.indexOf(worker), of: this.#sockets.length };

@@ -29,7 +29,6 @@ export class WorkerGroup {
     this.#runtime = runtime;
   }
 
-  /** True if no more workers are started. */
   get isStopping(): boolean {
     return this.#isStopping;
   }

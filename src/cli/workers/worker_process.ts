@@ -108,7 +108,6 @@ export type WorkerReport =
   /** The worker has created its app, and waits for the order to listen. */
   | {
     readonly kind: "prepared";
-    /** The host at which all workers listen. */
     readonly host: string;
     readonly port: number;
     readonly stopDeadlineMs: number;

@@ -41,7 +41,7 @@ export interface CreateAuthOptions {
  * rejects with a {@link ServiceError} if the service refuses the request.
  */
 export interface Auth extends Store<AuthState> {
-  /** Reads the current user again. The store does so, too, when the page becomes visible. */
+  /** Reads the current user again. The store also does this when the page becomes visible. */
   refresh(): Promise<AuthUser | null>;
   /** Signs up. Returns the user, or null if the user must first follow the link in a mail. */
   signUp(account: Login & { readonly name?: string | undefined }): Promise<AuthUser | null>;

@@ -120,7 +120,6 @@ export function liveCollectionOptions<
   };
 }
 
-/** The functions that write the rows of a TanStack DB collection. */
 interface RowSink<Row, Key> {
   begin(): void;
   write(message: SinkMessage<Row, Key>): void;

@@ -132,7 +132,7 @@ export class DirectConnection implements LiveConnection {
       take: this.#createReader(subscriptions),
     }).catch((error) => error);
     if (this.#stream !== own && this.#asking !== own) return;
-    // If the service refuses all lists of a stream, it ends the stream. This is no failure.
+    // If the service refuses all lists of a stream, it ends the stream, which is not a failure.
     const isNeeded = subscriptions.some(({ key }) => this.#members.get(key)?.notBefore! < now());
     if (isNeeded || openedAt > now()) this.#ended(own, now() - openedAt, error);
     else this.#stream = null;

@@ -13,7 +13,6 @@ import { createStore, type Store, throwLater } from "./store.ts";
 import type { ApiResource, FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
 import type { ServiceError } from "../request/service_error.ts";
 
-/** The options of a live list of any resource. */
 interface UntypedListOptions {
   readonly filter?: FilterInput | undefined;
   readonly orderBy?: readonly string[] | undefined;

@@ -64,7 +64,6 @@ export class RowSet {
     this.#isSnapshot = isSnapshot;
   }
 
-  /** Applies the pending changes to the rows. */
   #commit(): void {
     const { rows } = this;
     const removed = new Set<unknown>(this.#isSnapshot ? this.items : []);

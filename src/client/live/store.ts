@@ -48,7 +48,7 @@ export function createStore<T extends NonNullable<unknown>>(
     isScheduled = true;
     queueMicrotask(() => {
       isScheduled = false;
-      // Each call is separate, so an error in one listener does not stop the others.
+      // Each call is separate, so an error in one listener does not stop the other listeners.
       for (const call of listeners) queueMicrotask(() => listeners.has(call) && call());
     });
   }];

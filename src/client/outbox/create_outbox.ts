@@ -216,7 +216,7 @@ function sendJobs(options: SendJobsOptions): () => void {
 
 async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): Promise<void> {
   const { book, signal } = options;
-  // The page's next user must not see a discarded write.
+  // Removes a discarded write, which the page's next user must not see.
   if (error.slug === "discarded") return await book.end(discardedJob(job));
   const changed = await jobAfterRefusal(job, error, options);
   if (!signal.aborted) await book.change(job, changed);

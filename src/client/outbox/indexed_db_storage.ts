@@ -30,7 +30,7 @@ export async function indexedDbStorage(
       opening.onsuccess = () => {
         cancel();
         const opened = opening.result;
-        // The connection must close, because deleting the database waits for it.
+        // The browser deletes the database only after this connection has closed.
         opened.onclose = opened.onversionchange = () => {
           database = null;
           opened.close();

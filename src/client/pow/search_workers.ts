@@ -52,7 +52,6 @@ export function startSearchWorkers(options: SearchWorkersOptions) {
   }
 
   return {
-    /** The number of workers that have started without failing. */
     get readyCount() {
       return ready.size;
     },

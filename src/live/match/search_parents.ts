@@ -23,16 +23,15 @@ interface SearchedGroup {
   readonly query: Pick<LiveQuery, "table" | "reader">;
 }
 
-/** The maximum number of affected parents on one include path. */
 const maxAffectedParents = 500;
 
-/** Limit of the total bytes of the parents. They are read with all columns, even hidden ones. */
+/** Limit of the bytes of all parents, which are read with all columns, even hidden columns. */
 const maxAffectedBytes = 8 * 1024 * 1024;
 
 /** A search along one include path, and the keys from which it starts. */
 export interface ParentSearch<G> {
   readonly parentSteps: readonly ParentStep[];
-  /** One of the groups with this include path. All of them have the same table and reader. */
+  /** One of the groups with this include path. These groups have one table and one reader. */
   readonly group: G;
   readonly keys: ParentKeys<G>;
 }
@@ -95,7 +94,7 @@ async function readParents<G>(
     links,
     order: target.primaryKey.map((column) => ({ column, descending: false })),
     limit: maxAffectedParents + 1,
-    // One row above the limit shows that there are too many.
+    // One row more than the limit shows that there are too many parents.
     most: maxAffectedParents + 1,
     byIndex: isIndexed,
     // Avoids a scan of the table: the keys are few, and their columns usually have an index.

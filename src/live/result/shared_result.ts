@@ -98,7 +98,7 @@ export abstract class SharedResult<
   }
 
   invalidate(reason: InvalidationReason): void {
-    // After a restore of the database, its log positions cannot be compared with earlier ones.
+    // After a restore of the database, its log positions cannot be compared with earlier positions.
     if (reason === "history_lost") this.shownAt = null;
     this.outdate();
   }

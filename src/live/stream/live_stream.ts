@@ -135,7 +135,7 @@ export abstract class LiveStream {
   protected enqueue(bytes: Uint8Array): void {
     if (this.#isClosed) return;
     const at = this.#expiresAt;
-    // The expiry timer can be late, so the time is checked here, too, if the stream can expire.
+    // The expiry timer can be late, so `enqueue` also checks the time if the stream can expire.
     if (at !== Infinity && at <= this.context.runtime.clock.elapsedMs()) return this.expire();
     this.#controller?.enqueue(bytes);
   }

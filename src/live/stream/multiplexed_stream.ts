@@ -7,7 +7,7 @@ import type { LiveStream, StreamPart, StreamSink } from "./live_stream.ts";
 export interface SubscriptionRowDescription {
   readonly primaryKey: readonly string[] | null;
   readonly types: Readonly<Record<string, string | readonly string[]>> | null;
-  /** The members of a new row whose body sets none of them. */
+  /** The defaults: members that a new row has if its body does not set them. */
   readonly defaults: Readonly<Record<string, unknown>> | null;
 }
 
@@ -90,13 +90,11 @@ export class MultiplexedStream {
     this.#enqueue(bytes);
   }
 
-  /** Called when the live stream of a part has ended. The other parts continue. */
   ended(part: MultiplexedPart, problem: Problem | undefined): void {
     if (problem === undefined) this.#remove(part, eventText("ended", { key: part.key }));
     else this.refuse(part, this.#refusalOf(problem));
   }
 
-  /** Sends a part's refusal instead of its events, and cancels its live stream. */
   refuse(part: MultiplexedPart, refusal: SubscriptionRefusal): void {
     part.cancel();
     this.#remove(part, eventText("refused", { key: part.key, ...refusal }));

@@ -162,8 +162,8 @@ interface CredentialRecheckOptions extends Pick<Runtime, "observe" | "clock"> {
 }
 
 /**
- * Checks credentials regularly while streams are open, each once, however many streams use it. When
- * a credential expires or is revoked, its streams end. A credential that cannot be read is trusted
+ * Checks each credential regularly while streams use it, once for all its streams. When a
+ * credential expires or is revoked, its streams end. A credential that cannot be read is trusted
  * for a minute, because a short failure of the store must not end every stream.
  */
 export class CredentialRecheck {

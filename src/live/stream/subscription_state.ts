@@ -124,8 +124,8 @@ export function sentKey(
   { table }: Pick<LiveQuery, "table">,
 ): Key | null {
   if (state.kind !== "snapshot" || state.start === null) return null;
-  // A string key can have a collation that this process cannot reproduce. Then changes of rows in
-  // later pages are sent, too, and the pages repeat these rows.
+  // A string key can have a collation that this process cannot reproduce. Then the stream also
+  // sends changes of rows in later pages, and the pages repeat these rows.
   return matcher.knowsKeyOrder(table) ? state.start.key : null;
 }
 

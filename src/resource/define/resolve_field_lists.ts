@@ -108,7 +108,7 @@ function narrowed(
     readable,
     writable: within("writable"),
     immutable: within("immutable"),
-    // Filters and orders reveal values, too, so a caller cannot use withheld columns in them.
+    // Filters and orders reveal values, so a caller cannot filter or order by withheld columns.
     filterable: within("filterable").difference(withheld),
     sortable: within("sortable").difference(withheld),
   };

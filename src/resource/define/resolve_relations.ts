@@ -174,7 +174,7 @@ function findColumns(
 
 /**
  * Sets `isWide` in each untyped column that a relation compares with an untyped key: introspection
- * does it only for foreign keys. Otherwise a value would have different formats in the column and
+ * sets it only for foreign keys. Otherwise a value would have different formats in the column and
  * in the related row's key. The result contains a new description for each changed table.
  */
 export function widenReferences(

@@ -24,7 +24,7 @@ export interface LinkDependencies {
  */
 export function createLink({ url, headers }: Request, { sealer, clock }: LinkDependencies) {
   const { path, query } = parseRequestTarget(url);
-  // If a link returned a link, its user could renew it. The name can be percent-encoded.
+  // Removes `link`, even percent-encoded: if a link returned a link, its user could renew it.
   const kept = query.split("&").filter((part) => !new URLSearchParams(part).has("link")).join("&");
   const credentials = [...headers].filter(([name]) => credentialHeaders.includes(name));
   const expiresAt = clock.now() + lifetimeMs;
