@@ -24,7 +24,7 @@ const tableFacts = {
       below("JOIN pg_rewrite r ON r.ev_class = below.oid AND r.ev_type <> '1'")
     }) THEN 0 ELSE pg_relation_is_updatable(c.oid, true) END`,
   ),
-  /** The writes that the view's own INSTEAD OF triggers execute, as the same bits. */
+  /** The writes that the view's own INSTEAD OF triggers execute, in the bits of `writes`. */
   ownTriggers: cell.number(`(SELECT coalesce(bit_or(
     ((t.tgtype & 16) >> 2) | ((t.tgtype & 12) << 1)), 0) FROM pg_trigger t
     WHERE t.tgrelid = c.oid AND t.tgtype & 64 > 0)`),
