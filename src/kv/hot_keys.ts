@@ -21,10 +21,9 @@ export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
 }
 
 /**
- * Changes hot keys: keys whose records many requests change at the same time. With a separate read
- * and commit for each request, most commits would conflict: 64 requests for one key took 2 s.
- * Instead, all waiting changes of a key share one read and one commit, in order of arrival. One
- * commit contains up to ten keys.
+ * Changes hot keys, whose records many requests change at the same time. With a read and a commit
+ * for each request, most commits would conflict: 64 requests for one key took 2 s. Instead, the
+ * waiting changes of a key share a read and a commit, in order. A commit has up to ten keys.
  */
 export class HotKeys {
   readonly #store: KeyValue;
@@ -41,9 +40,8 @@ export class HotKeys {
   }
 
   /**
-   * Changes the record of a key. `change` also receives the values of the related keys `reads`. It
-   * must have no side effects: after a conflict with another process, it is called again with new
-   * values. If `change` throws, the promise rejects with the error, and the record is not changed.
+   * Changes a key's record. `change` also receives the values of `reads`. It must have no side
+   * effects: after a conflict, it is called again. If it throws, the promise rejects.
    */
   update<Result>(
     key: KeyValueKey,
@@ -96,10 +94,7 @@ export class HotKeys {
     });
   }
 
-  /**
-   * Returns true if a batch may start. While another batch runs, a key waits for further keys, at
-   * most {@link maxGroupingMs}, because a commit of ten keys costs as much as a commit of one key.
-   */
+  /** Keys wait up to {@link maxGroupingMs} for a shared batch: ten keys cost as much as one. */
   #mayStartBatch(): boolean {
     const [first] = this.#ready;
     if (first === undefined || this.#openBatches >= maxOpenBatches) return false;

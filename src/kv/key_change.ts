@@ -18,10 +18,7 @@ export interface KeyChange<Result> {
   readonly relatedMutations?: readonly KeyValueMutation[] | undefined;
 }
 
-/**
- * Computes the change of a hot key. Receives the key's value (undefined if the key has no record),
- * and the values of the related keys in the order in which the caller requested them.
- */
+/** Computes a hot key's change from its value (undefined: none) and the related keys' values. */
 export type ComputeChange<Result> = (
   value: unknown,
   relatedValues: readonly unknown[],
@@ -44,7 +41,6 @@ export interface KeyQueue {
   readySince: number;
 }
 
-/** The result of all waiting changes of one hot key, before the commit. */
 export interface QueueDraft {
   readonly queue: KeyQueue;
   readonly versionstamp: string | null;
@@ -53,14 +49,12 @@ export interface QueueDraft {
   readonly resolvers: readonly (() => void)[];
 }
 
-/** The values of a hot key and its related records before the changes. */
 export interface QueueState {
   readonly value: unknown;
   readonly versionstamp: string | null;
   readonly relatedValues: Map<string, unknown>;
 }
 
-/** Applies several changes one after the other, each to the result of the previous one. */
 export function draftChanges(
   queue: KeyQueue,
   updates: readonly PendingUpdate[],

@@ -2,10 +2,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { KeyValueKey, KeyValueKeyPart } from "./key_value.ts";
 
-/**
- * Encodes a key as a string of bytes, which is unique and sorts like the key. This is the tuple
- * encoding of FoundationDB, as in Deno KV. Throws a plain Error for an invalid key.
- */
+/** Encodes a key as a unique string that sorts like the key: the tuple encoding of FoundationDB. */
 export function encodeKey(key: KeyValueKey): string {
   if (!Array.isArray(key) || key.length === 0) {
     throw new Error("Cannot use this key: it is a list of one part or more");
@@ -39,10 +36,7 @@ export function keyNameForMessage(key: KeyValueKey): string {
   return `the key [${typeof first === "string" ? JSON.stringify(first) : typeof first}, …]`;
 }
 
-/**
- * Returns a name as a part of a key, or its hash if it is longer than `maxBytes`. Hashes are bytes
- * and names are strings, so that a name never equals a hash.
- */
+/** Returns a name as a key part, or its hash (as bytes, never equal to a name) if it is longer. */
 export function namePart(name: string, maxBytes: number): KeyValueKeyPart {
   return Buffer.byteLength(name) <= maxBytes ? name : hashPart(name);
 }

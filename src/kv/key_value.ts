@@ -35,10 +35,7 @@ export interface KeyValueEntry {
   readonly key: KeyValueKey;
   /** The value. Undefined if the record is missing or has expired. */
   readonly value: unknown;
-  /**
-   * Identifies this version of the record, for a {@link KeyValueCheck}. The string has no other
-   * meaning. Null if the key has no record. An expired record can still have a versionstamp.
-   */
+  /** Identifies the record's version; null for no record. An expired record can still have it. */
   readonly versionstamp: string | null;
 }
 
@@ -74,10 +71,7 @@ export interface KeyValueCommit {
   readonly isProvisional?: boolean | undefined;
 }
 
-/**
- * A condition of a {@link KeyValueCommit}: the key's record has this versionstamp. Null requires
- * that the key has no record.
- */
+/** A condition of a {@link KeyValueCommit}: the key has this versionstamp; null for no record. */
 export interface KeyValueCheck {
   /** The key to check. */
   readonly key: KeyValueKey;
@@ -95,9 +89,8 @@ export type KeyValueMutation =
     /** The lifetime of the record, in milliseconds. */
     readonly expireInMs?: number | undefined;
     /**
-     * The client to which the record belongs. In a store of limited size, records with a `share`
-     * can use only a part of the space. When this part is full, the store drops the oldest record
-     * of the client with the most bytes.
+     * The client to which the record belongs. Records with a `share` use only a part of a limited
+     * store. When it is full, the store drops the oldest record of the client with most bytes.
      */
     readonly share?: string | undefined;
     /** True for records that may use an extra part of the space, which other records cannot use. */
@@ -117,9 +110,8 @@ export interface KeyClaim {
 }
 
 /**
- * Claims a key for some time by storing it. Returns null if it is already stored. Of all callers in
- * all processes, only one gets the claim. Rejects with a `StoreError` if the store does not
- * respond. The key is then not claimed, and the caller can try again.
+ * Claims a key for some time by storing it. Returns null if it is stored already: only one caller
+ * in all processes gets it. Rejects with a `StoreError`, without a claim, if the store fails.
  */
 export async function claimKey(
   store: KeyValue,

@@ -1,6 +1,5 @@
 import { isLoopback } from "../protocol/loopback.ts";
 
-/** Throws a plain Error if {@link storeLocationMistake} finds a mistake in a path or URL. */
 export function requireStoreLocation(kv: string): void {
   const mistake = storeLocationMistake(kv);
   if (mistake !== null) throw new Error(`Cannot open the key-value store: kv ${mistake}`);
@@ -25,8 +24,7 @@ export function storeLocationMistake(kv: string): string | null {
 }
 
 /**
- * Returns an error message if a path ends like a companion file of a SQLite database (e.g. `-wal`),
- * else null. When SQLite opens the database `a.db`, it reads and deletes the file `a.db-wal`.
+ * Returns an error message for a path like `a.db-wal`, which SQLite deletes when it opens `a.db`.
  */
 export function companionFileMistake(path: string): string | null {
   const [end] = /-(?:wal|shm|journal|mj[0-9a-f]+)$/i.exec(path) ?? [];

@@ -15,7 +15,6 @@ import type { Runtime } from "../runtime/runtime.ts";
 /** A key-value store: a file's path, `:memory:`, a KV Connect URL, or an open store. */
 export type KeyValueOption = string | DenoKv | KeyValue;
 
-/** Defines the values of the option `kv`, with messages for common mistakes. */
 export function keyValueOptionRule(): Option<KeyValueOption | undefined> {
   return testedValue<KeyValueOption>(
     "a text, a Deno.Kv or a KeyValue",

@@ -3,10 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import type { SchemaObject } from "../runtime/files/deno_kv_tables.ts";
 
-/**
- * Reads the tables and indexes of a SQLite file by the SQLite library that Deno KV uses. Another
- * library would, when closing the file, release the locks that this process has on it.
- */
+/** Reads a file's schema by Deno KV's SQLite: another library would release the process's locks. */
 export function readSqliteFileSchema(path: string): readonly SchemaObject[] {
   const open = (place: string) => new DatabaseSync(place, { readOnly: true, timeout: 0 });
   const isAtRest = !existsSync(`${path}-wal`) && !existsSync(`${path}-journal`);

@@ -184,9 +184,8 @@ class CircuitBreaker {
   }
 
   /**
-   * Returns null if an operation may be sent now. Otherwise returns a promise. When the promise
-   * resolves, the caller must call this function again. If the store does not respond, the promise
-   * rejects with a `StoreError`, and the caller must not send the operation.
+   * Returns null if an operation may be sent now. Otherwise returns a promise, after which the
+   * caller must call again. It rejects with a `StoreError` if the store does not respond.
    */
   waitUntilReady(limit: Deadline): Promise<void> | null {
     const [oldest] = this.#pending;
@@ -263,10 +262,7 @@ function silent(): StoreError {
   return new StoreError("unavailable", new Error("The store is silent: nothing was sent"));
 }
 
-/**
- * Opens the file of a key-value store. While another process creates and locks the file, Deno fails
- * immediately. Therefore this function tries again, and rejects with the error after three seconds.
- */
+/** Opens a store's file. Retries for three seconds, because Deno fails while the file is locked. */
 export async function openWhenUnlocked<T>(
   open: () => Promise<T>,
   runtime: Pick<Runtime, "clock" | "random">,
@@ -282,7 +278,6 @@ export async function openWhenUnlocked<T>(
   }
 }
 
-/** Returns true if the error says that another process has locked the file. */
 function isLockedError(error: unknown): boolean {
   // Deno passes on the message of SQLite without its error code.
   return error instanceof Error && error.message.includes("database is locked");

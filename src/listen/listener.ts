@@ -134,7 +134,6 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   return server;
 }
 
-/** Returns the listener's options, with defaults, from a configuration that has further options. */
 export function readListenOptions(options: ListenOptions): ResolvedListenOptions {
   const { port, host, reusePort, onListen, stopDeadlineMs, drainMs } = options;
   const place = { subject: "Cannot listen", path: "" };

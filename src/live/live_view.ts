@@ -8,10 +8,7 @@ import type { RowReader } from "../db/rows.ts";
 import { canonicalFilterText } from "../filter/canonical_filter.ts";
 import type { InMemoryMatcher } from "../filter/match/in_memory_matcher.ts";
 
-/**
- * How a live stream shows rows: columns, included relations and format. The resource creates the
- * view, because only the resource may remove hidden values.
- */
+/** How a live stream shows rows. Created by the resource, which alone may remove hidden values. */
 export interface LiveView {
   /** If two views of one resource have equal keys, they show rows in the same form. */
   readonly key: string;
@@ -22,9 +19,8 @@ export interface LiveView {
   readonly shown: readonly ShownRelation[];
   readonly rights: readonly ViewRight[];
   /**
-   * Converts whole rows to the rows that clients see, in the same order. Returns a promise only if
-   * related rows must be read. If there are too many related rows, the result has only the first
-   * rows, at least one. Reads count against the limits of `identity`, a user or IP address.
+   * Converts rows to the rows that clients see. Returns a promise only to read related rows, and if
+   * these are too many, only the first rows. Reads count against the limits of `identity`.
    */
   present(rows: readonly Row[], identity: string): MaybePromise<readonly Row[]>;
 }

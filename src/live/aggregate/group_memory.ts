@@ -13,9 +13,8 @@ export interface GroupHolder {
 }
 
 /**
- * The memory that the groups of all live aggregates of an app share. Small aggregates have
- * priority: when the memory is full, the aggregate with the most bytes loses its groups. The
- * database then computes that aggregate again after each change.
+ * The memory that the groups of all live aggregates share. When it is full, the aggregate with the
+ * most bytes loses its groups: the database then computes it again after each change.
  */
 export class GroupMemory {
   readonly #limits: GroupMemoryLimits;

@@ -24,9 +24,8 @@ export interface Delivery {
 }
 
 /**
- * Sends the events of one step (one read of the log) to all subscribers: immediately if there are
- * few subscribers, else in slices. Each write to a socket is synchronous. Thousands of consecutive
- * writes would delay the response to the client that has changed the rows, and all other requests.
+ * Sends the events of one step (one read of the log) to all subscribers, in slices if they are
+ * many: writes to sockets are synchronous, and thousands would delay all other requests.
  */
 export class FanOut {
   #isUnderway = false;
@@ -36,10 +35,7 @@ export class FanOut {
     return this.#isUnderway;
   }
 
-  /**
-   * Sends each group's bytes to its live subscribers. Returns a promise only if there are many
-   * subscribers. The next step must not start before the promise resolves.
-   */
+  /** Sends each group's bytes. The next step must wait for the promise (if many subscribers). */
   deliver(
     groups: readonly SubscriberGroup[],
     to: Position | null,
@@ -97,10 +93,7 @@ function deliver(
 /** The number of subscribers in a slice. Writing to all their sockets takes 2–3 ms. */
 const maxAtOnce = 100;
 
-/**
- * The events of a batch for one group, as transitions in order. An item is null while the database
- * has not evaluated the row change at this index, and remains null if there is no event.
- */
+/** The events of a batch for one group, in order. Null: not evaluated yet, or there is no event. */
 export type GroupTransitions = readonly (Transition | null)[];
 
 /** Collects the events of one batch for each group: transitions, or an invalidation. */
@@ -125,7 +118,6 @@ export class BatchEvents {
     return 0;
   }
 
-  /** Sets the transition at an index that {@link append} has reserved. */
   fill(group: SubscriberGroup, place: number, transition: Transition): void {
     const transitions = this.#transitions.get(group);
     if (transitions !== undefined) transitions[place] = transition;
@@ -267,7 +259,6 @@ export class BatchDelivery {
     return served;
   }
 
-  /** Returns the bytes of a group's events, or null if the group has no events. */
   #chunk(group: SubscriberGroup, transitions: GroupTransitions): GroupBytes {
     const renderer = this.#renderers.get(rendererKey(group));
     let text = "";

@@ -31,10 +31,7 @@ export interface DispatchOptions {
   check(group: SubscriberGroup, rowChange: RowChange): void;
 }
 
-/**
- * Dispatches one batch of changes to subscriber groups. The `match` methods collect the groups that
- * the changes can concern. `finish` then evaluates their filters and delivers the events.
- */
+/** Dispatches a batch. The `match` methods collect groups, and `finish` evaluates and delivers. */
 export class BatchDispatch {
   readonly #options: DispatchOptions;
   readonly #batch: ChangeBatch;

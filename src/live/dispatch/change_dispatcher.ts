@@ -60,7 +60,6 @@ export class ChangeDispatcher {
     return this.#fanOut.isUnderway;
   }
 
-  /** Makes all subscribers discard their rows and read them again. */
   invalidateAll(reason: InvalidationReason): void {
     for (const group of this.#groups.values()) group.invalidate(reason);
   }

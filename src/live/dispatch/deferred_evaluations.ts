@@ -38,10 +38,7 @@ export class DeferredEvaluations {
     this.#deferred.push(evaluation);
   }
 
-  /**
-   * Splits the evaluations into statements. Cheap evaluations share a statement. Each expensive
-   * evaluation has its own statement, so that its failure affects no other group.
-   */
+  /** Groups cheap evaluations. Expensive evaluations run alone: no other group fails with them. */
   parts(): readonly DeferredStatement[] {
     const byGroup = Map.groupBy(this.#deferred, ({ group }) => group);
     const sized = [...byGroup].map(([{ query: { filter } }, deferred]) => ({

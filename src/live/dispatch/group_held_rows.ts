@@ -3,10 +3,7 @@ import { HeldRows } from "../match/held_rows.ts";
 import type { Transition } from "../match/row_change.ts";
 import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
 
-/**
- * Tracks the rows that the clients of a group hold, if the group's filter reads related rows. All
- * clients hold the same rows, except rows that a stream read in a newer state before it joined.
- */
+/** The rows that a group's clients hold. Clients that read newer rows before joining can differ. */
 export class GroupHeldRows {
   #held: HeldRows = HeldRows.unknown();
   /** Differences of single clients by row id: true if the client holds the row, null if unknown. */

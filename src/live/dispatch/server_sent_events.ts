@@ -30,8 +30,7 @@ export type InvalidationReason =
   | "query_too_expensive";
 
 /**
- * Returns the text of one server-sent event. `data` repeats the type, for clients with one handler
- * for all types. There is no `id` line: a resume token is sent separately, after a complete step.
+ * Returns a server-sent event without an `id` line. `data` repeats the type, for simple clients.
  */
 export function eventText(type: EventType, data: Readonly<Record<string, unknown>>): string {
   // `writeJson` returns no line breaks: it escapes them in strings, and does not indent. The type

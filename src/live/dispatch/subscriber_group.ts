@@ -99,10 +99,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   }
 }
 
-/**
- * The subscriber groups that include the same related rows with the same rights. A changed related
- * row affects the same parent rows in all these groups, whatever the groups' filters are.
- */
+/** Groups with equal included rows and rights: a changed related row affects the same parents. */
 export class IncludeGroup implements AffectedGroup {
   readonly query: Pick<LiveQuery, "resource" | "table" | "reader" | "view">;
   readonly #matcher: Matcher;
@@ -121,7 +118,6 @@ export class IncludeGroup implements AffectedGroup {
     return this.#groups;
   }
 
-  /** The groups, indexed by the column values that their filters require. */
   get index(): Pick<EqualityIndex<SubscriberGroup>, "visit"> {
     return this.#index;
   }

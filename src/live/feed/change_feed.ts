@@ -25,10 +25,7 @@ export interface ChangeFeedOptions {
   onReplaced(): void;
 }
 
-/**
- * The only reader of a change log in this process, and the only publisher of its changes. A hint (a
- * notice that there may be new changes) wakes the feed, which then reads all new changes.
- */
+/** The only reader of a change log in this process. Hints of new changes wake the feed. */
 export class ChangeFeed {
   readonly ringBuffer: RingBuffer;
   readonly #options: ChangeFeedOptions;

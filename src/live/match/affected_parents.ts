@@ -33,9 +33,8 @@ export interface FoundParents<G> {
 }
 
 /**
- * Finds the parents of changed related rows: the rows of a stream that includes the related rows,
- * or reads them in its filter. Groups with the same include paths share one statement for each log
- * step, whatever the number of changes and subscribers.
+ * Finds the parents of changed related rows: rows of a stream that includes the related rows, or
+ * whose filter reads them. Groups with the same include paths share one statement a log step.
  */
 export class AffectedParents<G extends AffectedGroup> {
   readonly #identity: string;
@@ -46,7 +45,6 @@ export class AffectedParents<G extends AffectedGroup> {
     this.#identity = identity;
   }
 
-  /** True if no added change can affect a parent row. */
   get isEmpty(): boolean {
     return this.#searches.size === 0;
   }
@@ -88,9 +86,8 @@ export class AffectedParents<G extends AffectedGroup> {
   }
 
   /**
-   * Finds all affected parents, including parents that have changed themselves, and rows that were
-   * parents at `position` and have changed since. A client still holds such former parents, and no
-   * later search by current related rows would find them.
+   * Finds all affected parents, also those that have changed themselves, and rows that were parents
+   * at `position`: clients still hold them, and no later search would find them.
    */
   async findAll(log: ChangeLog, position: Position): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);

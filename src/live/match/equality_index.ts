@@ -13,8 +13,7 @@ interface IndexedGroup {
 }
 
 /**
- * Finds groups by the values that their filters require. For example, a group with `ownerId==7` is
- * found only for rows of owner 7. Groups without an equality term are found for every row.
+ * Finds groups by the values that filters require: `ownerId==7` is found only for rows of owner 7.
  */
 export class EqualityIndex<G extends IndexedGroup> {
   readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<G>>>();
@@ -55,10 +54,7 @@ export class EqualityIndex<G extends IndexedGroup> {
     this.#terms.delete(group);
   }
 
-  /**
-   * Calls `visit` once for each group that a row change can concern. Looks up the row before and
-   * after the change, because a row that leaves a filter no longer has the required value.
-   */
+  /** Visits each group once, by the row's values after the change and before (for leaving rows). */
   visit({ before, after }: RowChange, visit: (group: G) => void): void {
     for (const group of this.#unindexed) visit(group);
     // Several values of a row can lead to one group, which must be visited only once.

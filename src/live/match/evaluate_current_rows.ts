@@ -42,7 +42,6 @@ export function transitionsOf(
   return kind === null ? [] : [{ kind, rowChange }];
 }
 
-/** The log and the matcher for an evaluation; `to` is the log position after the changes. */
 export interface EvaluationContext {
   readonly log: ChangeLog;
   readonly matcher: Matcher;

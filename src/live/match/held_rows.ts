@@ -13,9 +13,8 @@ export interface ReadMoment {
 }
 
 /**
- * The ids of the rows that one client holds, for a filter that reads related rows. The database
- * evaluates such a filter with the current related rows, so its result does not show if a row
- * matched before a change. Above a limit, the object forgets these ids.
+ * The ids of the rows that a client holds, for a filter that reads related rows: its result in the
+ * database does not show if a row matched before. Above a limit, the ids are forgotten.
  */
 export class HeldRows {
   /** All held rows, or null if only the rows of {@link #ahead} are known. */

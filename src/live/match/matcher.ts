@@ -98,9 +98,9 @@ function charactersOf(row: Row): number {
 const maxAnswerBytes = 16 * 1024 * 1024;
 
 /**
- * Limits the processor time for filters in memory, for all streams over one database. After a burst
- * of at most 30 ms, which delays other requests, filters can use about a tenth of the time. If this
- * time is used up, the database evaluates the filters, for many changes together.
+ * Limits the processor time of filters in memory, for all streams over one database, to about a
+ * tenth after a burst of at most 30 ms. Beyond this, the database evaluates filters of many
+ * changes.
  */
 export class WorkMeter implements WorkAllowance {
   readonly #clock: Pick<Clock, "elapsedMs">;
@@ -133,9 +133,8 @@ export const burstSteps = 10_000_000;
 const stepsPerMs = 100_000;
 
 /**
- * Returns the limits of a read for live streams. Clients choose which relations the read follows,
- * so its cost is not known in advance. The read waits in the queue of `identity` and delays no
- * other statement. `isLong` is true if the read will surely take long.
+ * Returns the limits of a live read. Its cost is unknown, as clients choose relations, so it waits
+ * in the queue of `identity` and delays no other statement. `isLong`: it surely takes long.
  */
 export function liveReadLimits(identity: string, maxBytes: number, isLong = false): ReadLimits {
   return { identity, signal: unaborted, maxBytes, timeoutMs, isLong };
@@ -147,10 +146,7 @@ export const sharedIdentity = "live streams";
 const unaborted = new AbortController().signal;
 const timeoutMs = 5_000;
 
-/**
- * A bit mask of table columns, one bit for each column. In a table with more than 32 columns, some
- * columns share a bit: then masks of disjoint sets can overlap, too.
- */
+/** A bit mask of table columns. Above 32 columns, columns share bits: disjoint sets can overlap. */
 export type ColumnMask = number;
 
 export const allColumns: ColumnMask = -1;

@@ -24,10 +24,7 @@ export interface Transition {
   readonly rowChange: RowChange;
 }
 
-/**
- * Returns the row changes of one recorded change. A changed key causes two row changes: clients
- * must remove the row with the old key and add the row with the new key.
- */
+/** Returns a change's row changes: two for a changed key, which remove and add the row. */
 export function rowChangesOf(change: Change): readonly RowChange[] {
   const { seq, optimisticId, table } = change;
   const before = change.before === null ? null : { row: change.before };
@@ -48,10 +45,7 @@ export function unchangedRow(row: Row, seq: number): RowChange {
   return { seq, before: image, after: image, changed: 0, between: nothing, optimisticId: null };
 }
 
-/**
- * Combines the changes of each row into one change, in the order of each row's last change. Clients
- * that lag receive combined changes, because intermediate states are outdated.
- */
+/** Combines each row's changes, in the order of the last changes, for clients that lag. */
 export function netRowChanges(
   rowChanges: readonly RowChange[],
   table: TableInfo,
