@@ -29,7 +29,7 @@ export function onHangUp(hangUp: () => void, close: () => void): () => void {
   if (Deno.build.os === "windows") return () => {};
   const hadTerminal = Deno.stdin.isTerminal();
   const listener = () => {
-    // A SIGHUP also means a closed terminal: then this process has no terminal any more.
+    // A SIGHUP can also mean that the terminal was closed: then this process has no terminal.
     if (hadTerminal && !Deno.stdin.isTerminal()) close();
     else hangUp();
   };

@@ -30,7 +30,7 @@ export function browserEnvironment(): ClientEnvironment {
   return browserEnvironmentOf({ environment: requestEnvironment() });
 }
 
-/** Completes a client's environment for live lists. Pages that only send requests omit it. */
+/** Completes a client's environment for live lists. Other pages do not load this code. */
 export function pageEnvironmentOf(
   { environment }: Pick<Transport, "environment">,
 ): PageEnvironment {

@@ -69,7 +69,7 @@ async function openStreamContext(
   };
 }
 
-/** Checks an evaluation in memory by a read of the database. If they differ, streams start over. */
+/** Checks an evaluation in memory by a read. If the results differ, streams start over. */
 async function checkDecision(
   { query: { table, filter } }: SubscriberGroup,
   { before, after }: RowChange,

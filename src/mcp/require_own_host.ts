@@ -14,7 +14,7 @@ export function requireOwnHost(
   const origin = headers.get("origin");
   const host = headers.get("host") ?? URL.parse(url)?.host ?? "";
   const isOwn = isOwnHost(host, hosts);
-  // A program sends no `Origin`. Without the option `hosts`, it may use any host name.
+  // Without the option `hosts`, a program (which sends no `Origin`) may use any host name.
   if (origin === null) {
     if (isOwn || hosts.length === 0) return;
     throw new Problem("forbidden", "Cannot answer under this name: mcp.hosts does not list it");

@@ -7,7 +7,7 @@ import type { RelationSchema, ResourceSchema, ServiceSchema } from "./service_sc
 
 /**
  * Returns TypeScript declarations for a service: each resource's rows, bodies and related rows, and
- * an interface of all resources. They use no generic types, which editors would have to evaluate.
+ * an interface of all resources, without generic types, which editors would have to evaluate.
  */
 export function writeApiTypes({ basePath, resources }: ServiceSchema): string {
   const names = typeNames(resources);

@@ -25,7 +25,7 @@ export interface CountedPosition {
   readonly hash: string;
 }
 
-/** The key of a page's last row. A cursor contains it if the sort key values are too large. */
+/** The key of a page's last row, for a cursor whose sort key values would be too large. */
 export interface RowPosition {
   readonly kind: "row";
   readonly key: readonly SqlValue[];

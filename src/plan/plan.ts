@@ -69,7 +69,7 @@ export interface ReadPlan {
 export interface PreviewSettings {
   /** The maximum length of a value: characters of a string or document, or bytes of binary data. */
   readonly length: number;
-  /** The truncated columns. The SELECT truncates all except sort keys, the reader sort keys. */
+  /** The truncated columns. The SELECT truncates them, except sort keys, which are cut later. */
   readonly cut: ReadonlySet<ColumnInfo>;
 }
 
@@ -159,8 +159,8 @@ export interface InsertPlan {
 }
 
 /**
- * A filter that each written row must match. Otherwise the statement fails as `outside-scope`. Only
- * a statement that returns columns can have it, for a dialect with `requireRow`.
+ * A filter that each written row must match. Otherwise the statement fails as `outside-scope`. The
+ * statement must return columns, and the dialect must have `requireRow`.
  */
 export type RequiredScope = Filter;
 
@@ -218,11 +218,11 @@ export interface AggregatePlan {
   readonly limit: number;
   /** True to use the dialect's faster metrics, which can be inexact. */
   readonly isQuick?: true;
-  /** If present, each group contains the rows related to one key. The group key is its index. */
+  /** If present, the rows related to one key are a group. The group key is the index in `keys`. */
   readonly relatedTo?: RelatedKeys;
 }
 
-/** A statement on one table, as data. A compiler converts it to SQL. */
+/** A statement on one table, as data that a compiler converts to SQL. */
 export type Plan =
   | ReadPlan
   | RelatedPlan

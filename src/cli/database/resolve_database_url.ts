@@ -3,7 +3,7 @@ import { pathExists } from "../path_exists.ts";
 
 /**
  * Returns the URL of a database. A path without a scheme is a SQLite file. Throws a plain Error if
- * the file is missing, because opening it would create it.
+ * the file is missing, because opening the URL would create the file.
  */
 export async function databaseUrl(place: string): Promise<string> {
   const url = urlOf(place);

@@ -90,7 +90,7 @@ async function readText(path: string): Promise<string | null> {
   }
 }
 
-/** A pipe accepts a long string only in parts, so writes all parts before the process exits. */
+/** Writes all parts before the process exits: a pipe accepts a long string only in parts. */
 async function printAll(text: string): Promise<void> {
   let rest = new TextEncoder().encode(text);
   while (rest.length > 0) rest = rest.subarray(await Deno.stdout.write(rest));

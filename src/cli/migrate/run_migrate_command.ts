@@ -246,7 +246,7 @@ async function openNamed(
 ): Promise<Database> {
   const onlyReads = dryRun || write !== null || (check && migrations === null);
   const url = await urlOfDatabaseToMigrate(database, onlyReads);
-  // Opening for writing would change the file's journal mode, so a command that reads does not.
+  // Opening for writing would change the journal mode, so a command that reads opens read-only.
   const readOnly = onlyReads && /^(?:node-)?sqlite:(?!:memory:)/i.test(url);
   return await openDatabase(url, { ...additions, readOnly });
 }

@@ -10,7 +10,7 @@ export interface WorkerShare {
   readonly kv: string;
 }
 
-/** All users could see arguments, so an environment variable contains the data. */
+/** Every user can see arguments, so an environment variable passes the data. */
 const variable = "SERVICE_WORKER";
 
 export function shareVariable(share: WorkerShare): Record<string, string> {

@@ -23,8 +23,8 @@ export function useLive<T>(store: Store<T> | (() => Store<T>)): Accessor<T> {
 
 /**
  * Returns the value of a live list as a Solid signal. `query` may read signals:
- * `useLiveList(api.notes, () => ({ filter: filter() }))`. The list changes only if a value in it
- * does.
+ * `useLiveList(api.notes, () => ({ filter: filter() }))`. The list changes only with a value of the
+ * query.
  */
 export function useLiveList<
   R extends ApiResource,

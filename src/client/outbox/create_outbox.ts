@@ -238,15 +238,15 @@ async function tokenOf(
 
 /**
  * Pauses the jobs that a failure concerns: the resource's jobs after a 429, all jobs after a 401 or
- * without network, otherwise the row's jobs. The delay grows exponentially, with full jitter, to no
- * less than the delay that the service requested.
+ * without network, otherwise the row's jobs. The delay grows exponentially, with full jitter, and
+ * is at least the delay that the service requested.
  */
 function pauseAfter(
   cause: unknown,
   { job, lane, pauses }: { job: Job; lane: string; pauses: Map<string, Pause> },
   { now, random }: RequestEnvironment,
 ): void {
-  // Any other thrown value has none of these members.
+  // A thrown value that is no `ServiceError` has none of these members.
   const { status, slug, retryAfterMs } = Object(cause) as Partial<ServiceError>;
   const isLimit = status === 429;
   const scope = isLimit ? job.resource : slug === "network" || status === 401 ? "" : lane;

@@ -38,8 +38,8 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   }
 
   /**
-   * Updates the jobs that wait for this job's request, after the request was sent or given up. If
-   * it was given up, `after` and `ifMatch` of this job replace theirs.
+   * Updates the jobs that wait for this job's request, after the request was sent or given up. In
+   * the second case, `after` and `ifMatch` of this job replace those of the waiting jobs.
    */
   async function release(job: Job): Promise<void> {
     const { id, idempotencyKey, state, after, ifMatch } = job;

@@ -23,7 +23,7 @@ export async function sendJob(
       "idempotency-key": job.idempotencyKey,
       "service-optimistic-id": job.id,
       "if-match": ifMatch,
-      // The client may have another user's token by now, so sends the job's token.
+      // The client may have another user's token by now, so it sends the job's token.
       ...(token && { authorization: token.value && `Bearer ${token.value}` }),
     },
   });

@@ -24,7 +24,7 @@ export function createTokens(source: CreateClientOptions["token"]) {
 
   return {
     current: () => refreshing ?? ask(false),
-    /** Returns a token newer than the refused token, which may be refreshed already. */
+    /** Returns a newer token than the refused one, which another request may have refreshed. */
     after: ({ age }: Token) =>
       age < refreshes ? ask(false) : (refreshing ??= ask(true).finally(() => refreshing = null)),
   };

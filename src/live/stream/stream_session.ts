@@ -31,7 +31,7 @@ export class StreamSession implements ScopeHolder {
   readonly stream: LiveStream;
   /** The request that determined the rights; null if the rights cannot change. */
   readonly #request: GrantedRequest | null;
-  /** The rows and the view that the current grants allow, or null as for `#request`. */
+  /** The rows and the view that the current grants allow; null if the rights cannot change. */
   #grantedView: Pick<GrantedRequest, "scope" | "view"> | null;
   readonly #related: readonly ScopeHolder[];
 

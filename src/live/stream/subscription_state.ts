@@ -157,7 +157,7 @@ export async function streamStartOf(
   const lost = { kind: "fresh", reason: "history_lost" } as const;
   if (token === null || position === null) return lost;
   const reason = resumeTokens.invalidationReason(token, query);
-  // A position with a valid seal was in the log. If it is not, the database was restored.
+  // A position with a valid seal was in the log. If the log lacks it, the database was restored.
   if (reason === null && !await log.holds(position)) return lost;
   // A position that the feed cannot reach belongs to a history that a restore has removed.
   if (!await feed.readUpTo(position)) return lost;

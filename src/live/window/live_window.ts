@@ -175,7 +175,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
     return signs.find((sign) => sign !== 0) ?? 0;
   }
 
-  /** Returns what a client sees of a recorded row, or null if only the database knows all of it. */
+  /** Returns a recorded row as JSON for clients, or null if only the database knows all values. */
   #jsonOf(row: Row): string | null {
     const { table: { columns }, view } = this.query;
     if (view.shown.length > 0 || columns.some(({ name }) => !Object.hasOwn(row, name))) return null;
@@ -183,7 +183,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
       const items = view.present([row], this.identity);
       return items instanceof Promise ? null : writeJson(items[0] ?? {});
     } catch {
-      // A read fails in the same way, and ends the streams.
+      // After null, the database is read. That read also fails, and ends the streams.
       return null;
     }
   }

@@ -50,7 +50,7 @@ export function deriveRelations(
   const names = chooseNames(groups, [
     ...table.byName.keys(),
     ...Object.keys(definition.options.computed ?? {}),
-    // For a foreign key to its own table, the table's name could mean both directions.
+    // A table that refers to itself could use its name for both directions, so neither uses it.
     table.name,
     "__proto__",
   ]);
@@ -115,7 +115,7 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
-/** Returns a table's name, after its schema if this is not the default or `viewer`'s schema. */
+/** Returns a table's name, after its schema unless that is the default or `viewer`'s schema. */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }

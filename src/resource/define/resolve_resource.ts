@@ -54,7 +54,7 @@ export interface ResourceContext {
   apiOf(caller: CodeCaller, driver: Driver): CodeApi<AnyApi>;
   readonly searchIndexes: SearchIndexes;
   readonly tagKeys: EtagKeys;
-  /** The largest number of fields in a body; null if it depends on the resource. */
+  /** The largest number of fields in a body; null if the number depends on the resource. */
   readonly maxFields: number | null;
 }
 

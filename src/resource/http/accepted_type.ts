@@ -14,7 +14,7 @@ export function acceptedType(
   // The length is limited: the parser needs 1.5 µs for each element of the header.
   const header = headers.get("accept") ?? "*/*";
   if (header.length > maxAcceptLength) return first;
-  // The parameter `numbers=safe` only selects how numbers are written.
+  // `numbers=safe` only selects how numbers are written, so the match ignores this parameter.
   const accept = header.replace(/;\s*numbers=safe/g, "");
   // An `Accept` with a charset matches only types with a charset, so the types get one.
   const accepted = accepts(
