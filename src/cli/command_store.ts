@@ -87,7 +87,7 @@ export async function runOverStore(
   }
 }
 
-/** Returns a store that throws when a command uses it: the service keeps its store in memory. */
+/** Returns a store that throws when a command uses it: outside the service, there is no store. */
 function unreachableStore(action: string): AppStore {
   return {
     configured: null,

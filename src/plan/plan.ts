@@ -218,7 +218,7 @@ export interface AggregatePlan {
   readonly limit: number;
   /** True to use the dialect's faster metrics, which can be inexact. */
   readonly isQuick?: true;
-  /** If present, the rows related to one key are a group. The group key is the index in `keys`. */
+  /** If present, the rows related to one key are a group, with the key's index as the group key. */
   readonly relatedTo?: RelatedKeys;
 }
 

@@ -38,9 +38,9 @@ export function widestFields(
 }
 
 /**
- * Limits the fields of each caller to the columns on which the caller's database role has rights.
- * If a role lacks a right (such as SELECT) on every column, the database rejects its statements
- * anyway.
+ * Limits the fields of each caller to the columns on which the caller's database role has rights. A
+ * role without a right (such as SELECT) on any column keeps its fields, because the database
+ * rejects its statements anyway.
  */
 function withinRights({ widest, of }: ResolvedFields, rightsOf: ColumnRightsOf): FieldListsOfUser {
   return (user) => {
