@@ -7,7 +7,6 @@ import { encodeKey } from "./key_encoding.ts";
 import type { Deadline, Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
-/** A commit with its encoded keys and values, which all attempts share. */
 interface PreparedCommit {
   readonly commit: KeyValueCommit;
   /** The encoded key of the record that proves that the commit happened. */

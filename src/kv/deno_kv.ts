@@ -69,7 +69,6 @@ export interface DenoKvAtomic {
 }
 
 export interface KvRecord {
-  /** The key, and its value unless the record is missing or has expired. */
   readonly entry: KeyValueEntry;
   /** The id of the commit that wrote the record; null if that commit had no claim. */
   readonly claimId: string | null;

@@ -244,7 +244,6 @@ export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
   return bytes;
 }
 
-/** Throws a plain Error for a page that some supported store could not list. */
 export function validatePage({ prefix, after, limit }: KeyValuePage): void {
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > maxEntries) {
     throw new Error(`Cannot list ${limit} entries: the limit is a whole number from 1 to 1,000`);

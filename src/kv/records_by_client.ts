@@ -41,7 +41,6 @@ export class RecordsByClient {
 }
 
 interface Share {
-  /** The size of each record by its encoded key, oldest first. */
   readonly sizes: Map<string, number>;
   bytes: number;
 }

@@ -88,7 +88,6 @@ export class RetryingKv {
     return this.#decode(key, entry, this.#options.clock.now());
   }
 
-  /** Returns the records of a page, without expired ones. */
   list(page: KeyValuePage, limit: Deadline): Promise<readonly KeyValueEntry[]> {
     return this.#read((kv) => this.#collect(kv, page, limit), limit);
   }
@@ -146,7 +145,6 @@ export class RetryingKv {
 
 class NoAnswer extends Error {}
 
-/** Limits of one read request to a Deno KV. */
 const maxKeys = 10;
 const maxEntries = 1_000;
 
@@ -279,7 +277,7 @@ export async function openWhenUnlocked<T>(
 }
 
 function isLockedError(error: unknown): boolean {
-  // Deno passes on the message of SQLite without its error code.
+  // Deno passes on SQLite's message without the error code, so this function tests the message.
   return error instanceof Error && error.message.includes("database is locked");
 }
 

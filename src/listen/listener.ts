@@ -182,7 +182,6 @@ export function canReusePorts(): boolean {
   return "listenDatagram" in Deno;
 }
 
-/** Returns an Error that says why the system allows no listener at this address. */
 export function listenError(
   { hostname, port }: Pick<ListenAddress, "hostname" | "port">,
   cause: unknown,
@@ -217,7 +216,6 @@ function problemResponse(problem: Problem): Response {
   return new Response(body, { status, headers });
 }
 
-/** Returns the response with a header that makes the client end the connection. */
 function endingConnection(response: Response): Response {
   // After an upgrade, the connection no longer carries HTTP. The response cannot be copied.
   if (response.status === 101) return response;

@@ -44,7 +44,6 @@ export interface LiveHubOptions extends OpenedLogOptions {
 type MakeStream = (ended: (stream: LiveStream) => void) => LiveStream;
 type Prepare = (context: StreamContext) => MaybePromise<MakeStream>;
 
-/** Opens, checks and ends all live streams over one database. */
 export class LiveHub {
   /** The numbers of opened, ended and refused streams since the hub was created. */
   readonly counts = noCounts();
@@ -90,7 +89,6 @@ export class LiveHub {
     return count;
   }
 
-  /** The sessions of the open streams, in the order in which they were opened. */
   sessions(): IteratorObject<StreamSession> {
     return this.#sessions.values();
   }

@@ -1,6 +1,6 @@
 import { randomDelayBetween, type Runtime, sleep } from "./runtime.ts";
 
-/** The longest wait: first `firstMs`, then multiplied by `factor` after each try, up to `maxMs`. */
+/** The bound of random waits: `firstMs`, multiplied by `factor` after each try, up to `maxMs`. */
 export interface Backoff {
   readonly firstMs: number;
   readonly factor: number;

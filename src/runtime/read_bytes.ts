@@ -1,4 +1,3 @@
-/** The reason why the bytes of a stream were not read to the end. */
 export type ReadRefusal = "too-large" | "too-many-parts";
 
 /** The number of parts that each stream can have, even if the parts are tiny. */

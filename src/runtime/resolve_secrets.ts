@@ -7,9 +7,7 @@ export interface SecretSource {
   /** The value of the option. In a list, the first secret encrypts, and all secrets decrypt. */
   readonly given: string | readonly string[] | undefined;
   readonly option: string;
-  /** The environment variable that is read if the option is not set. */
   readonly variable: string;
-  /** The consequence of a random secret, for the warning. */
   readonly consequence: string;
   /** True in production. Then the app does not start with a random secret. */
   readonly isProduction: boolean;
@@ -33,7 +31,6 @@ function isSecret(given: unknown): boolean {
   return typeof given === "string" && given.length >= minSecretLength;
 }
 
-/** Returns true if no secret is set, so that a random secret will be used. */
 export function isRandomSecret(
   { given, variable }: Pick<SecretSource, "given" | "variable">,
   runtime: Runtime,

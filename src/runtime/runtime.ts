@@ -131,7 +131,6 @@ export type Observer = (observation: Observation) => void;
 
 /** A deadline: one time limit that several consecutive waits share. */
 export interface Deadline {
-  /** Returns the remaining time in milliseconds, or 0 after the deadline. */
   leftMs(): number;
   /** Resolves or rejects like `work`. After the deadline, rejects with the error of `tooLate`. */
   within<T>(work: Promise<T>): Promise<T>;
@@ -163,7 +162,6 @@ export function sleep(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
-/** Keeps the process alive until the returned function is called. */
 export function keepAlive(): () => void {
   const timer = setInterval(() => {}, 2 ** 30);
   return () => clearInterval(timer);

@@ -16,7 +16,6 @@ export function hasSpareDescriptors(count: number): boolean {
   }
 }
 
-/** Returns true if the process has the permission to open the null device without a prompt. */
 function mayOpenNullDevice(): boolean {
   // Windows has another null device, and no such limit of file descriptors.
   if (devNull !== "/dev/null") return false;

@@ -2,7 +2,6 @@ import process from "node:process";
 import { isDeno } from "./host.ts";
 import type { Clock, Cron, Observer, Random, Runtime } from "./runtime.ts";
 
-/** Returns the runtime of the system: the machine's clock, randomness and environment. */
 export function systemRuntime(observe: Observer): Runtime {
   const cron = platformCron();
   return {

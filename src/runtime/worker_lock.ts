@@ -4,7 +4,6 @@ import type { Clock } from "./runtime.ts";
 
 /** The lock by which other workers of this program detect this worker while they start. */
 export interface WorkerLock {
-  /** True if no other worker is running this program. */
   readonly isAlone: boolean;
   release(): void;
 }

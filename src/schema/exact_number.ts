@@ -8,7 +8,6 @@ export function isExactNumber(value: unknown): value is ExactNumber {
   return typeof value === "object" && rawJson.isRawJSON(value);
 }
 
-/** Creates an exact number from its digits, which must be a valid JSON number. */
 export function exactNumber(digits: string): ExactNumber {
   return rawJson.rawJSON(digits);
 }

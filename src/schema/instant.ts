@@ -62,7 +62,6 @@ export function isInstant(text: string): boolean {
   return canonicalShape.test(text);
 }
 
-/** Returns the fraction of a canonical timestamp's second as six digits. */
 export function microsecondDigits(instant: string): string {
   return instant.slice(20, -1).padEnd(6, "0");
 }

@@ -156,7 +156,6 @@ function listOf(table: string, parts: unknown): readonly TablePart[] {
 
 interface DescribedTable {
   readonly info: TableInfo;
-  /** The database names of the columns that are single-column foreign keys. */
   readonly referencing: readonly string[];
 }
 

@@ -181,7 +181,7 @@ export function refersTo(
   return key.table === table.name && key.schema === table.schema;
 }
 
-/** Returns true if new rows must set the column. Keys must be set even if SQLite permits NULL. */
+/** Returns true if new rows must set the column: even a nullable key, which identifies the row. */
 export function isRequired(column: ColumnInfo): boolean {
   return column.notNull || column.primaryKey;
 }
@@ -257,7 +257,6 @@ export interface DeclaredTableParts
   readonly engine?: string;
   /** True forbids writes, as on any table without a key and any view that accepts no writes. */
   readonly readOnly?: boolean;
-  /** The writes that a view accepts. Default: null, for a table. */
   readonly view?: ViewInfo | null;
   /** True if all rows have different keys. Default: true. */
   readonly distinct?: boolean;

@@ -160,7 +160,6 @@ export interface DeclaredConstraints
   readonly foreignKeys: readonly (() => ForeignKey)[];
 }
 
-/** The constraints of a table that is declared without a third argument. */
 export const noConstraints: DeclaredConstraints = {
   ...{ indexes: [], uniques: [], checks: [], foreignKeys: [], formerName: null },
 };

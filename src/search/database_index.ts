@@ -7,7 +7,6 @@ import { engineOf } from "../db/engine/engine.ts";
 export interface DocumentTable extends LocalIndex {
   /** The format of the index's tables. If the format changes, the tables are created again. */
   readonly shape: string;
-  /** The statements that drop the tables and create empty ones. */
   readonly creation: readonly string[];
   keysAfter(after: Key | null, most: number): Fragment;
 }

@@ -21,7 +21,6 @@ export interface SearchedReads {
   readonly signal: AbortSignal;
 }
 
-/** An index that an engine outside of the database stores. */
 interface SearchedIndex {
   readonly index: SearchIndex;
   readonly backend: Pick<IndexBackend, "find">;

@@ -30,7 +30,7 @@ export interface Indexer {
 export interface PendingIndexing {
   /** Called after the commit. The response of the write waits for the result. */
   committed(): MaybePromise<void>;
-  /** Called after a rollback. `isCertain` is false if the connection broke during the commit. */
+  /** Called if no commit was confirmed. `isCertain` is false if it may have happened anyway. */
   failed(isCertain: boolean): MaybePromise<void>;
 }
 

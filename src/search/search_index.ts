@@ -32,7 +32,6 @@ export interface SearchIndex extends IndexDescription {
   readonly columns: readonly ColumnInfo[];
   /** The filter of the rows to index: all rows, of any user, that are not soft-deleted. */
   readonly undeleted: Filter;
-  /** Returns true if a database index of the table begins with the column. */
   isIndexed(column: ColumnInfo): boolean;
 }
 

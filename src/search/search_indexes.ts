@@ -35,7 +35,6 @@ export interface ReindexOptions {
 }
 
 export class SearchIndexes {
-  /** The adapter of the search engine; null if none is configured. */
   readonly adapter: SearchAdapter | null;
   /** The app's search outbox; null if the app has no key-value store. */
   readonly outbox: AppOutbox | null;
@@ -78,7 +77,6 @@ export class SearchIndexes {
     return open;
   }
 
-  /** Returns the indexers of a table. The list grows when more indexes are opened. */
   indexersOf(driver: Driver, table: TableInfo): readonly Indexer[] {
     return this.#listOf(driver, table);
   }

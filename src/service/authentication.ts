@@ -8,7 +8,6 @@ import type { RouteTable } from "../resource/routes/route_table.ts";
 
 /** The authentication of an app, with exceptions for single paths. */
 export interface Authentication {
-  /** Identifies the user of a request, or refuses the request. */
   readonly authenticate: Middleware;
   /** The middleware of paths whose requests are not authenticated. */
   readonly skip: MiddlewareHandler<AppEnv>;

@@ -68,7 +68,6 @@ export interface HonoApp {
   prefixOf(context: Context<AppEnv>): string;
 }
 
-/** Creates the Hono app of a service: its middlewares in order, then its routes. */
 export function createHonoApp(given: HonoAppOptions): HonoApp {
   const { table, fail, responder, mountedAt, authenticate } = given;
   const hasPlainHost = createHostCheck();
@@ -214,7 +213,6 @@ class ResourceHonoRouter implements HonoRouter<RegisteredHandler> {
   readonly #others = new TrieRouter<RegisteredHandler>();
   readonly #methods = new Set<string>();
 
-  /** `handlers` are the handlers that will be registered for the table's routes. */
   constructor(table: RouteTable, handlers: ReadonlyMap<H, RouteHandler>) {
     this.#table = table;
     this.#handlers = handlers;

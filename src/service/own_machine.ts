@@ -16,7 +16,6 @@ export interface PageRule {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Throws a 401 or a 403 if the request is not allowed to see the page. */
 export async function requirePageAccess(
   request: PageRequest,
   { authorize, option, cannot, headers }: PageRule,

@@ -10,7 +10,6 @@ import type { Clock } from "../runtime/runtime.ts";
 /** A caller with a connection. `info` is the HTTP server's information about the connection. */
 abstract class ConnectedCaller {
   protected readonly info: unknown;
-  /** True if the request came through the server of Deno. */
   readonly isServedByDeno: boolean;
 
   constructor(info: unknown) {
@@ -74,7 +73,6 @@ export class HonoCaller extends ConnectedCaller implements Caller {
   readonly #context: Context<AppEnv>;
   readonly #parseUser: (value: unknown) => User | null;
 
-  /** `parseUser` parses the value that a middleware has set as `user`. */
   constructor(context: Context<AppEnv>, parseUser: (value: unknown) => User | null) {
     super(context.env);
     this.#context = context;

@@ -26,13 +26,11 @@ export interface RouteHandlersOptions {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];
   readonly answer: RequestHandler;
-  /** Counts a request that authentication has refused. See `countRejectedRequest`. */
   readonly countRefused: (
     route: ResourceRoute,
     received: ReceivedRequest,
   ) => Promise<Reply["headers"]>;
   readonly responder: Responder;
-  /** Converts the value that a middleware has set as `user` to a user. */
   readonly parseUser: (value: unknown) => User | null;
   /** The mount path that a proxy or a parent app has removed from the requests' paths. */
   readonly mountedAt: string;

@@ -34,7 +34,6 @@ export function problemPage(slug: string, prefix = ""): string | null {
   );
 }
 
-/** Returns the page that lists all problem types, at `/__service/problems/`. */
 export function problemIndexPage(prefix = ""): string {
   const rows = Object.entries(problemCodes).map(([slug, { status, title }]) =>
     `<tr><td>${status}</td><td><a href="${escapeHtml(prefix + problemTypeBase)}${slug}">` +
@@ -92,7 +91,6 @@ interface ServicePagesOptions {
   readonly isDraining: () => boolean;
 }
 
-/** Creates the service's own pages: health, and a page for every problem type. */
 export function createServicePages(options: ServicePagesOptions): readonly ServicePage[] {
   const problems = createProblemPages();
   return options.health ? [...healthPages(options), ...problems] : problems;
@@ -227,11 +225,9 @@ function html(body: string): Reply {
 
 /** The health check of a dependency, such as the database, the store or the search index. */
 export interface HealthCheck {
-  /** The name of the check in the member `checks`, for example `database`. */
   readonly name: string;
   /** True if requests still succeed when the dependency fails. */
   readonly isDispensable?: boolean | undefined;
-  /** Resolves if the dependency works, and rejects if it fails. */
   run(): Promise<unknown>;
 }
 

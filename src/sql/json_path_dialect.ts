@@ -5,7 +5,6 @@ import type { Fragment } from "./fragment.ts";
 /** The member names and array indexes that lead to a value within a JSON document. */
 export type JsonPath = readonly string[];
 
-/** Returns true if a name in a {@link JsonPath} selects an element of an array. */
 export function isJsonIndex(name: string): boolean {
   return /^(?:0|[1-9]\d{0,8})$/.test(name);
 }

@@ -6,7 +6,7 @@ export interface PlainPattern {
   readonly text: string;
 }
 
-/** Parses a LIKE pattern that searches for a string, which is faster. Null for other patterns. */
+/** Parses a LIKE pattern that only searches for a string, as a faster operator; null for others. */
 export function parsePlainPattern(pattern: string): PlainPattern | null {
   const [, before, literal = "", after] = plain.exec(pattern) ?? [];
   if (!before && !after) return null;

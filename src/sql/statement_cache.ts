@@ -31,7 +31,6 @@ export class StatementCache {
   #statements = new WeakMap<object, WeakMap<SqlStrings, string>>();
   #characters = 0;
 
-  /** Returns the strings of a fragment that consists only of this SQL. */
   word(text: string): SqlStrings {
     return this.#words.get(text) ?? this.#keepWord(this.#words, text, text);
   }
@@ -53,7 +52,6 @@ export class StatementCache {
     return this.#placeAt(part, place.after);
   }
 
-  /** Stores the strings of a fragment at the node that its parts lead to. */
   keep(place: CacheNode, texts: SqlStrings): SqlStrings {
     this.#count(texts.reduce((sum, { length }) => sum + length, 0));
     place.texts = texts;

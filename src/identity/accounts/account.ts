@@ -12,7 +12,6 @@ export interface Account extends Pick<UserRow, "id" | "email" | "name" | "passwo
 /** An account to add. The store creates its id. */
 export type NewAccount = Pick<Account, "email" | "name" | "roles" | "passwordHash">;
 
-/** The members of an account that an administrator can change. */
 export type AccountChange = Partial<Pick<Account, "roles" | "isDisabled">>;
 
 /** Stores the accounts: in the key-value store, or in a table. */

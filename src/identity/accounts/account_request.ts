@@ -13,7 +13,6 @@ export interface AccountRequest {
 
 export interface AccountReply {
   readonly status: number;
-  /** The JSON body of the response, or null for an empty body. */
   readonly body: Readonly<Record<string, unknown>> | null;
   /** How the response changes the session cookie. Default: no change. */
   readonly cookie?: NewSession | "clear" | undefined;
@@ -98,7 +97,6 @@ const maxNameLength = 200;
 /** Characters that no name can contain, including line and paragraph separators. */
 export const controlCharacter = /[\p{Cc}\u2028\u2029]/u;
 
-/** Returns the problem for an unknown, used or expired token from an email. */
 export function invalidTokenProblem(action: string): Problem {
   const errors = [{ path: "token", message: "is not good, or not any more" }];
   return new Problem(

@@ -67,7 +67,7 @@ async function verified(
   // A hash can be renewed only at a login, because only then is the password known.
   const passwordHash = await passwords.hash(password, identity);
   if (await accounts.setPassword(account, passwordHash)) return { ...account, passwordHash };
-  // Another login has renewed the hash, or the password was changed.
+  // Another login has renewed the hash, or the password was changed: checks the password again.
   const current = await accounts.findById(account.id);
   const isStillRight = await passwords.verify(password, current?.passwordHash ?? null, identity);
   return isStillRight && current?.isDisabled === false ? current : null;

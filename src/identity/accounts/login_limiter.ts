@@ -76,7 +76,6 @@ async function tracked<T>(
   }
 }
 
-/** The account name and the IP address for which failed logins are counted. */
 interface LoginSubjects {
   readonly email: string;
   readonly address: string | null;

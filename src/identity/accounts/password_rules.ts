@@ -6,7 +6,6 @@ export const maxPasswordLength = 256;
 
 export interface PasswordRules {
   readonly minLength: number;
-  /** The deployer's check of new passwords, or undefined if there is no such check. */
   readonly refuse: RefusePassword | undefined;
 }
 

@@ -39,7 +39,6 @@ export function createPasswords(
   const inTurn = hashQueue(runtime);
   let fake: Promise<string> | null = null;
   return {
-    /** Returns a new hash of a password, as a string that includes the salt and the parameters. */
     hash: (password: string, identity: string) =>
       inTurn(identity, () => hasher.hash(normalized(password))),
     /**
@@ -55,7 +54,6 @@ export function createPasswords(
           ("verify" in given ? hash !== "" : parseHash(hash) !== null);
         return await hasher.verify(normalized(password), isHash ? hash : fakeHash) && isHash;
       }),
-    /** Returns true if a hash was created with a lower cost than new hashes. */
     isOutdated: (hash: string) => !("verify" in given) && isCheaper(hash, given),
   };
 }

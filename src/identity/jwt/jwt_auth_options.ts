@@ -105,7 +105,6 @@ export const jwtAuthOptionRules = groupOf<JwtAuthOptions>()({
 
 export type ResolvedJwtAuthOptions = NonNullable<ReturnType<typeof jwtAuthOptionRules.read>>;
 
-/** Parses the options. Throws a plain Error for an invalid option, no key, or several keys. */
 export function readJwtAuthOptions(options: JwtAuthOptions): ResolvedJwtAuthOptions {
   const subject = "Cannot start";
   const read = jwtAuthOptionRules.read(options, { subject, path: "jwtAuth" });

@@ -30,7 +30,6 @@ export class GroupMemory {
     return this.#sumOf(null);
   }
 
-  /** Returns true if an aggregate can use this many additional bytes within all limits. */
   hasRoom({ identity }: GroupHolder, bytes: number): boolean {
     const { perAggregate, perIdentity, inAll } = this.#limits;
     return bytes <= perAggregate && this.#sumOf(null) + bytes <= inAll &&

@@ -163,7 +163,6 @@ interface RowGroupKey {
 interface Entry extends MaintainedGroup {
   /** The result to show, or null after a change of the group. */
   shown: Shown | null;
-  /** The bytes of this group that {@link IncrementalAggregate.bytes} includes. */
   bytes: number;
 }
 
@@ -215,7 +214,6 @@ const bytesPerGroup = 700;
 const bytesPerTotal = 250;
 const bytesPerValue = 50;
 
-/** The aggregate of a live stream: its plan, its columns, and the form of its events. */
 export interface LiveAggregateQuery {
   /** A cache key. Streams whose keys and live queries are equal share one result. */
   readonly key: string;
@@ -223,6 +221,5 @@ export interface LiveAggregateQuery {
   readonly plan: Omit<AggregatePlan, "where">;
   /** All columns by which the resource can group, and all metrics that it can compute. */
   readonly groups: AggregateColumns;
-  /** Converts the groups of the plan to the data of an event. */
   present(groups: readonly AggregateGroup[]): Readonly<Record<string, unknown>>;
 }

@@ -29,7 +29,6 @@ export interface MaintenancePlan {
   readonly isRanked: boolean;
 }
 
-/** A minimum or maximum to maintain, with a function that compares two values of the column. */
 export interface Extreme {
   readonly metric: ColumnMetric;
   /** Returns a positive number if `left` is more extreme than `right`, and 0 if both are equal. */

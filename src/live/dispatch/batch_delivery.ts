@@ -133,7 +133,6 @@ export class BatchEvents {
     if (!this.#invalidations.has(group)) this.#invalidations.set(group, reason);
   }
 
-  /** Ends all streams and aggregates of the groups with an error. */
   fail(groups: readonly SubscriberGroup[], error: unknown): void {
     for (const group of new Set(groups)) {
       this.#transitions.delete(group);
@@ -141,7 +140,6 @@ export class BatchEvents {
     }
   }
 
-  /** Sends the collected invalidations. Drops the transitions of these groups. */
   sendInvalidations(): void {
     for (const [group, reason] of this.#invalidations) {
       this.#transitions.delete(group);

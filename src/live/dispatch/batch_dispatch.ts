@@ -130,7 +130,6 @@ export class BatchDispatch {
     for (const group of groups) this.invalidate(group, "relation_overflow");
   }
 
-  /** Finds and evaluates the rows that are affected by a change of their related rows. */
   #followRelations(): MaybePromise<void> {
     if (this.#affectedParents.isEmpty && this.#relatedFilters === null) return;
     return chain(this.#followIncludes(), () => this.#followFilters());

@@ -21,7 +21,6 @@ export interface DeferredStatement {
   readonly steps: number;
 }
 
-/** Collects the row changes of one table that only the database can evaluate. */
 export class DeferredEvaluations {
   readonly #table: TableInfo;
   readonly #deferred: DeferredEvaluation[] = [];

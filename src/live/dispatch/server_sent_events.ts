@@ -62,7 +62,6 @@ export function invalidateText(reason: InvalidationReason): string {
   return `${eventText("invalidate", { reason })}id:\n\n`;
 }
 
-/** Returns the `retry` field, the delay before the client reconnects. */
 export function retryText(delayMs: number): string {
   return `retry: ${Math.round(delayMs)}\n\n`;
 }

@@ -93,7 +93,6 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     return [...this.#liveSubscribers, ...this.transitionListeners];
   }
 
-  /** Makes all live subscribers and transition listeners read their rows again. */
   invalidate(reason: InvalidationReason): void {
     for (const listener of this.listeners()) listener.invalidate(reason);
   }

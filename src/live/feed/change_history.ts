@@ -41,7 +41,6 @@ export interface WindowLimits {
 /** No limits, for streams that must send all changes of a step together. */
 export const unlimitedWindow: WindowLimits = Object.freeze({ changes: Infinity, bytes: Infinity });
 
-/** Returns the cursor at a log position that is the end of a step. */
 export function historyCursorAt(position: Position): HistoryCursor {
   return { position, within: null };
 }
@@ -222,7 +221,6 @@ export class RingBuffer {
     this.#dropOldest();
   }
 
-  /** Returns the entry with this number; undefined if it was dropped or does not exist yet. */
   at(number: number): RingBufferEntry | undefined {
     return this.#entries[number - this.#first];
   }

@@ -13,7 +13,6 @@ import {
   searchParents,
 } from "./search_parents.ts";
 
-/** A group of subscribers whose rows can be affected by changed related rows. */
 export interface AffectedGroup {
   readonly query: Pick<LiveQuery, "resource" | "table" | "reader">;
   readonly includePaths: readonly IncludePath[];
@@ -22,7 +21,6 @@ export interface AffectedGroup {
 /** A parent row, in its current state, that a changed related row affects. */
 export interface AffectedParent<G> {
   readonly row: Row;
-  /** The groups that must evaluate or send the row again. */
   readonly groups: ReadonlySet<G>;
 }
 
@@ -40,7 +38,6 @@ export class AffectedParents<G extends AffectedGroup> {
   readonly #identity: string;
   readonly #searches = new Map<string, ParentSearch<G>>();
 
-  /** Creates an empty search. Its reads count against the limits of `identity`. */
   constructor(identity: string) {
     this.#identity = identity;
   }

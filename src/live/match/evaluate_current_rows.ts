@@ -84,7 +84,6 @@ export async function evaluateCurrentRows<C extends RowsToEvaluate>(
 interface PendingRow {
   readonly id: string;
   readonly key: Key;
-  /** True if a statement can find the row by this key. */
   readonly isSearchable: boolean;
   readonly rowChange: RowChange;
   readonly was: boolean | null;
@@ -272,7 +271,6 @@ export interface CurrentRowsQuery {
   readonly identity: string;
 }
 
-/** Current rows that one statement has read, and the filters that each row matches. */
 export interface CurrentRows {
   readonly at: Position;
   /** Index of the first filter, among the requested filters, that this statement has evaluated. */

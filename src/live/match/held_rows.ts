@@ -73,7 +73,6 @@ export class HeldRows {
     return this.#ahead.keys();
   }
 
-  /** Returns an object that knows only the rows that were read in a newer state. */
   aheadOnly(): HeldRows {
     const rows = HeldRows.unknown();
     for (const [id, row] of this.#ahead) rows.#ahead.set(id, row);

@@ -134,7 +134,7 @@ const stepsPerMs = 100_000;
 
 /**
  * Returns the limits of a live read. Its cost is unknown, as clients choose relations, so it waits
- * in the queue of `identity` and delays no other statement. `isLong`: it surely takes long.
+ * in the queue of `identity` and delays no other statement. `isLong`: the read surely takes long.
  */
 export function liveReadLimits(identity: string, maxBytes: number, isLong = false): ReadLimits {
   return { identity, signal: unaborted, maxBytes, timeoutMs, isLong };

@@ -36,7 +36,6 @@ export function mayAffectTerm(
   });
 }
 
-/** Returns the tables whose rows a filter reads through relations. */
 export function relatedTables(filter: Filter): ReadonlySet<TableInfo> {
   const tables = new Set<TableInfo>();
   for (const { relation } of allRelatedTerms(filter)) {

@@ -28,7 +28,6 @@ const maxAffectedParents = 500;
 /** Limit of the bytes of all parents, which are read with all columns, even hidden columns. */
 const maxAffectedBytes = 8 * 1024 * 1024;
 
-/** A search along one include path, and the keys from which it starts. */
 export interface ParentSearch<G> {
   readonly parentSteps: readonly ParentStep[];
   /** One of the groups with this include path. These groups have one table and one reader. */

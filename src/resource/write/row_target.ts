@@ -226,14 +226,12 @@ export function scopeOfStatement(
   return isRequired ? { within: rows } : {};
 }
 
-/** Returns the 403 of a write that would create or move a row outside of the scope. */
 export function outsideScope(access: Access, cause?: unknown): Problem {
   return new Problem("forbidden", `Cannot ${access}: the row would lie outside your scope`, {
     cause,
   });
 }
 
-/** Returns the 403 if a statement failed because its row is outside the scope, or else `error`. */
 export function scopeProblem(error: unknown, access: Access): unknown {
   const isOutside = error instanceof DatabaseError && error.kind === "outside-scope";
   return isOutside ? outsideScope(access, error) : error;

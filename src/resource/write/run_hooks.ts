@@ -95,7 +95,6 @@ export async function afterWrite(
   await runAfterHook(write, connection, (context) => hooks[name]?.(context, copied(row)));
 }
 
-/** Runs the after-hook of a row that the transaction has deleted or marked as deleted. */
 export async function afterDelete(
   row: Row,
   write: WriteCall,

@@ -168,7 +168,6 @@ async function runDelete(
   return { count: changed, rows: after };
 }
 
-/** Reads the rows of a table on which a Postgres rule prevents RETURNING. */
 async function readRows(
   where: Filter,
   { table, reader, stored: columns }: Resource,

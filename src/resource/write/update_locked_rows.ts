@@ -152,7 +152,6 @@ export function groupSharedUpdates(
 }
 
 export interface KeyedUpdate extends SharedUpdate {
-  /** The columns to return, or none if the rows are not needed. */
   readonly returning: readonly ColumnInfo[];
   readonly bodyPath: BodyPath;
 }

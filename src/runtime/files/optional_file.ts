@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { isDeno } from "../host.ts";
 
-/** Returns the text of a file, or null if the file is absent or the process cannot read it. */
 export async function readOptionalFile(path: string): Promise<string | null> {
   return await ifReadable(path, () => readFile(path, "utf8"));
 }

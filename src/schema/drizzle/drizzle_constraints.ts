@@ -19,7 +19,6 @@ import {
 export interface DrizzleConstraints {
   /** The columns of a composite primary key, in order; null if a single column is the key. */
   readonly primaryKey: readonly string[] | null;
-  /** The sets of columns whose values together must be unique. */
   readonly uniques: readonly (readonly string[])[];
   readonly indexes: readonly IndexInfo[];
   readonly checks: readonly CheckInfo[];

@@ -107,7 +107,6 @@ export function entityKindOf(value: unknown): string | null {
   return typeof kind === "string" ? kind : null;
 }
 
-/** The part of a column's description that its Drizzle type determines. */
 export type DrizzleType = Pick<
   ColumnInfo,
   | "kind"
@@ -121,7 +120,6 @@ export type DrizzleType = Pick<
   | "converted"
 >;
 
-/** The properties in which Drizzle's tables for SQLite and for Postgres differ. */
 export interface DrizzleDialect {
   readonly engine: string;
   /** Returns the type of a column. Throws an `InvalidValue` for an unsupported type. */

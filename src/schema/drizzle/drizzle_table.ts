@@ -199,7 +199,7 @@ function jsonOf(value: unknown, source: DrizzleColumn, column: ColumnInfo): unkn
   if (column.kind === "json" && column.databaseType === undefined && typeof value === "object") {
     return JSON.parse(JSON.stringify(value));
   }
-  // A point or another structure of Drizzle is a string in the database.
+  // Drizzle must convert a structure, such as a point, to the string in the database.
   const isText = column.databaseType?.shape.kind === "text" || source.config?.customTypeParams;
   const isStructure = typeof value === "object" && column.kind !== "json";
   const mapped = column.converted === true || isText && isStructure;

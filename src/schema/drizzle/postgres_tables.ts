@@ -173,7 +173,7 @@ function listType(type: DrizzleType, dimensions: number): DrizzleType {
     existingType: `${existingType}${"[]".repeat(dimensions)}`,
     ...(converted === true ? { converted } : {}),
     databaseType: {
-      // Postgres has one array type for any number of dimensions.
+      // Postgres has one array type for any number of dimensions, so one `[]` is sufficient.
       sqlName: `${name}[]`,
       shape: { kind: "list", element, delimiter: ",", dimensions },
       ordered: isOrdered(element),

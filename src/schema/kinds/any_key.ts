@@ -8,7 +8,6 @@ export function anyKeyText(value: unknown): string {
   return isQuoted ? `"${value}"` : String(value);
 }
 
-/** Returns the string inside the quotes of a path segment, or undefined without quotes. */
 export function unquotedKeyText(text: string): string | undefined {
   return /^"(.*)"$/s.exec(text)?.[1];
 }

@@ -31,7 +31,6 @@ export const anyKind: Kind = {
   ordered: true,
 };
 
-/** Returns the position of a value's storage class in SQLite's order. */
 function rank(value: unknown): number {
   return typeof value !== "string" ? 0 : isBlobLiteral(value) ? 2 : 1;
 }

@@ -15,7 +15,6 @@ export const uuidKind: Kind = {
   ordered: true,
 };
 
-/** Returns true if the string is a UUID in canonical form: lower case, with hyphens. */
 export function isCanonicalUuid(text: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }

@@ -130,12 +130,10 @@ export function isOrdered({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kinds[kind].ordered : databaseType.ordered;
 }
 
-/** Returns true if aggregates can compute min and max of a column. */
 export function hasExtremes({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kinds[kind].compare !== null : databaseType.hasExtremes;
 }
 
-/** Returns the description of a list column's elements, or null for any other column. */
 export function elementOf({ databaseType }: ColumnInfo): ColumnInfo | null {
   return databaseType?.shape.kind === "list" ? databaseType.shape.element : null;
 }
@@ -151,7 +149,6 @@ export function isDocument({ kind, databaseType }: ColumnInfo): boolean {
   return kind === "json" && databaseType === undefined;
 }
 
-/** Returns the kind with which values of a column are parsed and compared. */
 export function kindOfColumn({ kind, databaseType, enumValues }: ColumnInfo): Kind {
   if (databaseType === undefined) return kinds[kind];
   if (databaseType.shape.kind === "text") return enumValues === null ? textKind : labelKind;

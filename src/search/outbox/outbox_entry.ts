@@ -34,7 +34,6 @@ export interface OutboxIntent {
   readonly at: number;
 }
 
-/** The right of one process to work on an entry for some time. */
 export interface OutboxLease {
   readonly owner: string;
   readonly until: number;
@@ -183,7 +182,6 @@ export function releaseEntry(entry: OutboxEntry, owner: string): OutboxEntry {
 export interface RetrySchedule {
   /** Base of the delays in milliseconds: base × 2^n after the n-th attempt. */
   readonly backoffBaseMs: number;
-  /** The number of attempts after which an entry is dead. */
   readonly maxAttempts: number;
 }
 

@@ -13,7 +13,6 @@ import { outboxKeys } from "./outbox_keys.ts";
 /** Computes the new entry; null means no entry. Must be pure, because it can run several times. */
 export type ChangeEntry = (entry: OutboxEntry | null) => OutboxEntry | null;
 
-/** An entry in the list of due or dead entries, and the time that orders the list. */
 export interface QueuedDocument extends DocumentName {
   readonly at: number;
   readonly since: number;
@@ -55,13 +54,11 @@ export class OutboxStore {
     });
   }
 
-  /** Returns the document of an entry as UTF-8, or null if it has none. */
   async givenDocument(name: DocumentName): Promise<Uint8Array | null> {
     const { value } = await this.#store.get(outboxKeys.document(name));
     return value instanceof Uint8Array ? value : null;
   }
 
-  /** Returns the entries of some documents, with null for a document without an entry. */
   async entries(names: readonly DocumentName[]): Promise<readonly (OutboxEntry | null)[]> {
     const found = await this.#store.getMany(names.map(outboxKeys.entry));
     return found.map(({ value }) => asEntry(value));

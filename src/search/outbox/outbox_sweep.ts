@@ -10,7 +10,6 @@ export class OutboxSweep {
   readonly #stopped = new AbortController();
   #running: Promise<void> | null = null;
 
-  /** `intervalMs` is the time between two sweeps; `false` disables sweeps. */
   constructor(parts: OutboxParts, intervalMs: number | false) {
     this.#parts = parts;
     this.#intervalMs = intervalMs;

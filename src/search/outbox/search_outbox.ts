@@ -99,7 +99,6 @@ export class KvSearchOutbox implements SearchOutbox {
     this.#parts = parts;
   }
 
-  /** Returns the indexer of an index, which records writes of its rows before they commit. */
   indexer(index: string): Indexer {
     return createOutboxIndexer(index, { ...this.#parts, missed: this.#missed });
   }
@@ -203,7 +202,6 @@ function documentBytes(document: Readonly<Record<string, unknown>>): Uint8Array 
 }
 
 interface OutboxIndexerDependencies extends Pick<OutboxParts, "records" | "runtime"> {
-  /** Receives the documents that could not be recorded, because the store was down. */
   readonly missed: MissedDocuments;
 }
 

@@ -40,7 +40,6 @@ export interface InnerApp {
   fetch(request: Request, user: User | null, info: unknown): Promise<Response>;
 }
 
-/** Mounts the dashboard in a service's Hono app, after all other routes. */
 export function mountDashboard(hono: Hono<AppEnv>, mounted: MountDashboardOptions): void {
   const reports = new Map(mounted.reports.map((one) => [pathOf(one), one]));
   hono.all(`${dashboardPath}/*`, (context) => answer(context, { ...mounted, reports }));
@@ -129,7 +128,6 @@ async function answerReport(
   return responder.respond(reply, raw.method);
 }
 
-/** The maximum number of members in the body of an action. */
 const maxNames = 1_000;
 
 function json(body: unknown): Reply {

@@ -66,7 +66,6 @@ const allAccesses: ReadonlySet<Access> = new Set([
   ...["read", "create", "update", "delete", "subscribe"] as const,
 ]);
 
-/** A resource as the dashboard needs it: its fields, and who may access its rows. */
 export type ResourceDescription = ReturnType<typeof factsOf>;
 
 type AllowedCallers =

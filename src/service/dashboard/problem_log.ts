@@ -5,13 +5,11 @@ import type { Clock } from "../../runtime/runtime.ts";
 import { type ErrorResponder, isHttpException } from "../responder.ts";
 import type { FindRoute } from "../route_handlers.ts";
 
-/** The problems with the same code on the same route. */
 export interface ProblemGroup {
   /** The code in the problem's `type`. An error of a middleware has a code like `http-418`. */
   readonly code: string;
   readonly status: number;
   readonly count: number;
-  /** The time of the first problem, in milliseconds since 1970. */
   readonly firstAt: number;
   readonly lastAt: number;
   /** The method and the route's path, such as `/api/notes/:id`. The path is "" without a route. */
@@ -22,7 +20,6 @@ export interface ProblemGroup {
 
 /** Groups the problem responses of this process by code and route. Stores no value of a request. */
 export class ProblemLog {
-  /** The time at which the log began, in milliseconds since 1970. */
   readonly since: number;
   readonly #clock: Clock;
   readonly #groups = new Map<string, ProblemGroup>();
@@ -34,12 +31,10 @@ export class ProblemLog {
     this.since = clock.now();
   }
 
-  /** The groups, by the time of their last problem, newest first. */
   get groups(): readonly ProblemGroup[] {
     return [...this.#groups.values()].reverse();
   }
 
-  /** The number of groups that were removed to make room for newer groups. */
   get dropped(): number {
     return this.#dropped;
   }

@@ -15,7 +15,6 @@ export interface Report {
 
 interface ReportRequest {
   readonly query: URLSearchParams;
-  /** The JSON body of an action, or null for a report. */
   readonly body: unknown;
 }
 
@@ -25,7 +24,6 @@ export function requireParameter(query: URLSearchParams, name: string): string {
   throw invalidParameter(`Cannot read the report: the parameter ${name} is missing`);
 }
 
-/** Returns an integer parameter, or null if it is missing. Throws a 400 for an invalid value. */
 export function integerParameter(
   query: URLSearchParams,
   name: string,

@@ -12,7 +12,6 @@ const maxUserLength = 4_000;
 const tokenMs = 600_000;
 
 export interface ViewToken {
-  /** The user whose rights apply; null for an anonymous caller. */
   readonly user: User | null;
   /** The expiry time, in milliseconds since 1970. */
   readonly expiresAt: number;
@@ -43,7 +42,6 @@ export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenDepend
   };
 }
 
-/** Returns the user in the body of an action; null means an anonymous caller. */
 export function readViewedUser(
   body: unknown,
   parseUser: ViewTokenDependencies["parseUser"],

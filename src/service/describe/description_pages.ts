@@ -18,7 +18,6 @@ import { filterGrammar } from "../../mcp/tool_definitions.ts";
 export interface DescriptionPagesOptions {
   readonly describes: boolean;
   readonly openapi: { readonly ui: boolean };
-  /** The description of the MCP tools; null for a service without MCP. */
   readonly mcp: object | null;
 }
 

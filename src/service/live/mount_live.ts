@@ -56,7 +56,7 @@ const livePath = "/__service/live";
 /** Mounts the route of multiplexed streams in a service's Hono app, after its other routes. */
 export function mountLive(hono: Hono<AppEnv>, mounted: MountLiveOptions): void {
   hono.post(livePath, withRouteDescription(description, (context) => answerLive(context, mounted)));
-  // With one parameter, Hono would list this handler as a route, but it only refuses methods.
+  // Hono lists a handler with one parameter as a route. This handler only refuses methods.
   hono.use(livePath, (context, _next) => {
     throw methodProblem(context.req.method, ["POST"]);
   });
@@ -175,7 +175,6 @@ interface SubscriptionOpener {
   readonly outer: Request;
   /** Facts about the connection, such as the client's address. */
   readonly info: object;
-  /** The user of the outer request, which a middleware has set. */
   readonly user: InnerRequest["user"];
   readonly signal: AbortSignal;
   /** The mount path that a proxy has removed. */
@@ -241,7 +240,6 @@ function innerRequest(
   return new Request(new URL(outer.url).origin + path, { headers, signal });
 }
 
-/** Returns the stream route of a path, or the reason why it has none. */
 function findRoute({ url }: Request, table: RouteTable): ResourceRoute | Problem {
   const { path } = parseRequestTarget(url);
   const routes = table.at(table.canonical(path) ?? path);

@@ -8,11 +8,9 @@ interface MeasuredHub {
   readonly published: number;
 }
 
-/** The components of an app that count their own events. */
 export interface MeasuredComponents {
   readonly hubs: { all(): readonly MeasuredHub[] };
   readonly databases: Iterable<MeasuredDriver>;
-  /** The search outbox, or null for an app without one. */
   readonly outbox: { stats(): Promise<OutboxStats> } | null;
 }
 

@@ -1,13 +1,11 @@
 import type { Counter, Gauge, Histogram, Metrics } from "../../metrics/metrics.ts";
 import type { RequestObservation } from "../../runtime/observations/request_observation.ts";
 
-/** The metrics of all requests with equal method, route and status. */
 interface AnswerSeries {
   readonly count: Counter;
   readonly duration: Histogram;
 }
 
-/** The metrics of requests: their number and durations, and the number of open requests. */
 export class RequestMetrics {
   readonly #count;
   readonly #duration;
@@ -39,7 +37,6 @@ export class RequestMetrics {
     return known;
   }
 
-  /** Counts a response. `method` is the result of {@link begin}. */
   end(method: string, answer: RequestResult): void {
     this.#active.get(method)?.add(-1);
     const { route, status, durationMs } = answer;

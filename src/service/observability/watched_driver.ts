@@ -94,5 +94,4 @@ function whenOver<T>(end: WatchEnd, result: Promise<T>): Promise<T> {
   });
 }
 
-/** Matches the service's statements that write, by their first word. */
 const isWrite = /^(?:INSERT|UPDATE|DELETE)\b/;

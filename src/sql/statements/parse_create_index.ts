@@ -1,11 +1,9 @@
 import { quoteText } from "../fragment.ts";
 import { closingParenthesis, ddlTokens, nameOfToken, splitAtCommas } from "./normal_sql.ts";
 
-/** The parts of an index that only its CREATE INDEX statement contains. */
 export interface ParsedIndex {
   /** The expressions between the parentheses of the index, without collations and directions. */
   readonly parts: readonly string[];
-  /** The condition of a partial index, or null if the index is not partial. */
   readonly where: string | null;
   /** The columns whose names occur in `parts`, in the spelling of `columns`. */
   readonly columns: readonly string[];

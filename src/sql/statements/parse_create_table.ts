@@ -10,7 +10,6 @@ import {
 export interface ParsedTable {
   /** The columns and constraints between the parentheses, in their order. */
   readonly definitions: readonly ParsedDefinition[];
-  /** The part after the parentheses, such as WITHOUT ROWID. */
   readonly options: string;
 }
 
@@ -45,7 +44,6 @@ export interface ParsedForeignKeyTarget {
   readonly table: readonly string[];
   /** The referenced columns. Null if the clause omits them and so refers to the primary key. */
   readonly columns: readonly string[] | null;
-  /** The ON DELETE action in lower case, or null if there is none. */
   readonly onDelete: string | null;
   readonly onUpdate: string | null;
 }

@@ -10,12 +10,10 @@ import { atBodyPath } from "../values/batch_items.ts";
 import { invalidField, mayWrite } from "../values/parse_fields.ts";
 import type { ForeignKeySource, NestedRow } from "./nested_rows.ts";
 
-/** Returns the sources of a foreign key that refers to the row `from`: the row's `own` columns. */
 export function keySourcesFrom(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: other, from, source: own }));
 }
 
-/** Returns the sources of a foreign key that refers to the row `from`: its `other` columns. */
 export function keySourcesTo(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: own, from, source: other }));
 }
@@ -103,11 +101,9 @@ export function columnsToClear(
   return own.length > 0 ? own : clearable;
 }
 
-/** The message if all columns of a row's foreign key are NOT NULL. */
 export const neverNullMessage =
   "cannot be disconnected: its foreign key is never NULL. Delete it, or connect it elsewhere";
 
-/** The message if a foreign key column that cannot change does not have the required value. */
 export const fixedKeyMessage = "cannot be related: a part of its foreign key cannot change";
 
 /** Converts a key's value: in existing tables, a string column can refer to a number column. */

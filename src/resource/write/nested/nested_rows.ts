@@ -126,7 +126,6 @@ function writesIn(
   return [{ resource: written, access, count: found.length, bodyPath: first }];
 }
 
-/** Returns the resources whose rows or links must be looked up for a body. */
 export function lookedUpResources({ steps }: NestedRows): ReadonlySet<Resource> {
   if (steps.length === 1) return noResources;
   return new Set(steps.flatMap((step) => {

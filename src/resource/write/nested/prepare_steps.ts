@@ -24,7 +24,6 @@ import {
 } from "./relate/prepare_relation_change.ts";
 import { protectedItems } from "./protected_items.ts";
 
-/** The values of nested rows after their before-hooks, which run before the transaction. */
 type PreparedValues = Awaited<ReturnType<typeof prepareSteps>>;
 
 interface Preparation {

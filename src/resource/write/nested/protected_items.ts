@@ -1,7 +1,6 @@
 import type { EmbeddedItems } from "../../../guard/budget/debit.ts";
 import type { RelatedWrite } from "../../model/operation.ts";
 
-/** Returns the number of rows of each write, with the limits that apply to the write. */
 export function protectedItems(writes: readonly RelatedWrite[]): readonly EmbeddedItems[] {
   return writes.flatMap(({ resource: { protections }, access, count }) => {
     const protection = protections.get(access);

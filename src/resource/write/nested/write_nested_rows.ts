@@ -63,7 +63,6 @@ function storedRows(
   return rows.map((row) => storedRow(row, written));
 }
 
-/** Returns the rows that the body nests under names of relations, as included rows. */
 function embeddedIn(
   around: readonly NestedRow[],
   written: ReadonlyMap<NestedRow, Row>,
@@ -143,7 +142,6 @@ export async function updateNestedRows(
   });
 }
 
-/** Returns the resources whose rows an update looks up or shows in its response. */
 export function resourcesReadByUpdate(body: NestedRows): ReadonlySet<Resource> {
   const looked = lookedUpResources(body);
   const shown = resourcesReadByIncludes(includesOf(body.rows));

@@ -39,7 +39,6 @@ export async function refusedWrite(
 
 type Fault = Awaited<ReturnType<typeof faultOf>>;
 
-/** Returns the columns that caused the error, and the path of their row in the body. */
 async function faultOf(error: DatabaseError, resource: Resource) {
   const { table, driver } = resource;
   const rows = error instanceof FailedWrite ? error.rows : [];

@@ -68,7 +68,6 @@ export class WriteConnection implements Joinable<WrittenRows> {
     else this.#written.set(indexer, { keys: [...before.keys, ...keys], rows: null });
   }
 
-  /** Returns the object through which calls by server-side code join this transaction. */
   joined(driver: Driver): OpenTransaction {
     return this.#calls ??= new JoinedCalls(driver, this);
   }
@@ -171,7 +170,6 @@ export async function inTransaction<Outcome>(
   return outcome;
 }
 
-/** Returns the insert mode with which another attempt can succeed, or null. */
 function modeAfter(error: unknown): InsertMode | null {
   if (error instanceof UnorderedKeysError) return "one-by-one";
   if (!(error instanceof DatabaseError)) return null;

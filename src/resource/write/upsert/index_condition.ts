@@ -85,7 +85,6 @@ function parseTerm(tokens: readonly string[], columns: readonly ColumnInfo[]) {
   return test === null ? null : { text: quoteName(column.name) + test, column };
 }
 
-/** Converts the tokens after a term's column to the filter language, or returns null. */
 function comparison(tokens: readonly string[], { kind }: ColumnInfo): string | null {
   const words = tokens.join(" ");
   if (/^IS NULL$/i.test(words)) return "==null";
@@ -107,7 +106,6 @@ function unquoted(token: string): string {
   return token.slice(1, -1).replaceAll(quote + quote, quote);
 }
 
-/** The operators of the filter language, by the SQL operators with the same meaning. */
 const operators: Readonly<Record<string, string>> = {
   ...{ "=": "==", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=" },
 };

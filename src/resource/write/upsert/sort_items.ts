@@ -93,7 +93,6 @@ export function mayUpsert(resource: Resource): boolean {
   return enableCreate && enableUpdate && uniqueKeysOf(resource).length > 0;
 }
 
-/** The query parameter that selects a unique key. Only upserts have it. */
 export const uniqueKeyParameter: ReadonlySet<string> = new Set(["on"]);
 
 /**
@@ -157,7 +156,6 @@ function keyName(columns: readonly ColumnInfo[]): string {
 
 /** An item of an upsert. `key` is the primary key if the row was found, and otherwise `name`. */
 export interface UpsertItem extends KeyedItem {
-  /** The values of the unique key that identify the row. */
   readonly name: Key;
 }
 

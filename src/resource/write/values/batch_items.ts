@@ -51,7 +51,6 @@ export function batchTooLarge(limit: number, excess: string): Problem {
 
 interface KeyedItemsOptions {
   readonly limit: number;
-  /** The key that identifies the rows of the items: a unique key or the primary key. */
   readonly by: KeyColumns;
   readonly parse: ParseFields;
 }

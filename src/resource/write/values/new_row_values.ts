@@ -101,7 +101,6 @@ function addDefaults(
   throwFieldErrors(errors);
 }
 
-/** Parses the optimistic id in a write's header. Throws a 400 if the id is invalid. */
 export function parseOptimisticId(id: string): string {
   if (isOptimisticId(id)) return id;
   throw invalidParameter(
@@ -109,7 +108,6 @@ export function parseOptimisticId(id: string): string {
   );
 }
 
-/** Returns the `_optimisticId` of an item, or null if absent. Throws a 422 for an invalid id. */
 export function parseItemOptimisticId(item: object): string | null {
   const id = ownMember(item, "_optimisticId") ?? null;
   if (id === null || (typeof id === "string" && isOptimisticId(id))) return id;

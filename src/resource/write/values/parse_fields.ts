@@ -21,7 +21,6 @@ export interface FieldError {
 export class InvalidFields extends Problem {
   readonly errors: readonly FieldError[];
 
-  /** Creates the problem, whose details are `details` and the first errors. */
   constructor(errors: readonly FieldError[], details: Readonly<Record<string, unknown>> = {}) {
     const [first] = errors;
     // An error that concerns the whole body has an empty path.
@@ -233,7 +232,6 @@ function cannotChange({ name }: ColumnInfo): FieldError {
   return fault(name, "cannot be changed");
 }
 
-/** Returns the body if it is a JSON object, or else throws a 400. */
 export function requireObject(body: unknown): object {
   if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
   throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");

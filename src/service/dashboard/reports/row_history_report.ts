@@ -123,7 +123,6 @@ export interface AccessRight {
   readonly condition: string;
   /** The number of these rows; null for `create`, for one row, or if counting took too long. */
   readonly count: number | null;
-  /** True if the user may access the requested row. */
   readonly passes?: boolean;
   /** The parts of the condition. `passes` is true if the requested row meets the part. */
   readonly terms?: readonly { readonly condition: string; readonly passes: boolean }[];
@@ -163,7 +162,6 @@ const accesses: readonly Access[] = ["read", "create", "update", "delete", "subs
 interface Question {
   readonly user: User | null;
   readonly resource: Resource;
-  /** The filter that selects the requested row, or null without a requested row. */
   readonly row: Filter | null;
 }
 

@@ -138,7 +138,6 @@ function nestedIn(
   return new Map(names.map((name) => [name, ownMember(around, name)]));
 }
 
-/** Parses the rows nested under one relation. Adds them to the enclosing rows and to the steps. */
 function parseRelation(
   relation: Relation,
   drafts: readonly DraftRow[],
@@ -176,7 +175,6 @@ function parseRelation(
   }
 }
 
-/** Returns the related rows' resource. Null if there is none or links cannot be created. */
 function targetOf(
   { target, type, steps: [step] }: Relation,
   { isNew }: DraftRow,

@@ -7,7 +7,6 @@ import { isKeyObject, isPlainObject } from "./parse_row_id.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
 export interface RelationRequest {
-  /** The rows to connect or to create, in the order of the body. */
   readonly wanted: readonly IdOrNewRow[];
   /** The ids of the related rows to disconnect. */
   readonly disconnect: readonly BodyPart[];

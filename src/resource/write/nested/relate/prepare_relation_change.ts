@@ -124,7 +124,6 @@ export async function lockRowsOfStep(
   return { rows: all.flatMap(({ rows }) => rows), related: all.flatMap(({ related }) => related) };
 }
 
-/** Determines which links a change inserts and deletes, and locks the links to delete. */
 async function resolveLinks(
   step: RelateStep,
   change: RelationChange,

@@ -185,7 +185,6 @@ export type RelatedRow =
     readonly bodyPath: BodyPath;
     readonly key: Key;
     readonly current: Row;
-    /** The new values of the row's foreign key. */
     readonly values: Assignments;
     /** The row in the body, or null for a row that only `set` disconnects. */
     readonly row: NestedRow | null;
@@ -218,7 +217,6 @@ export interface RelationLockContext {
   rowOf(row: NestedRow): Row;
 }
 
-/** Returns the 403 for a row that the user can see but not write. */
 export function rowOutsideScopeProblem(
   access: RelatedWrite["access"],
   bodyPath: BodyPath,
