@@ -16,6 +16,11 @@ import {
   parseSearchArguments,
   parseUninstallArguments,
 } from "./command_arguments.ts";
+import {
+  backupHelp,
+  parseBackupArguments,
+  parseRestoreArguments,
+} from "./backup/backup_arguments.ts";
 import { importHelp, parseImportArguments } from "./import/import_arguments.ts";
 import { parseMigrateArguments } from "./migrate/migrate_arguments.ts";
 import { parseServeArguments, type ServeCommand } from "./serve_arguments.ts";
@@ -155,6 +160,10 @@ function commandOf(args: readonly string[]) {
         : parseSearchArguments(rest);
     case "migrate":
       return parseMigrateArguments(rest);
+    case "backup":
+      return parseBackupArguments(rest);
+    case "restore":
+      return parseRestoreArguments(rest);
     case "uninstall":
       return parseUninstallArguments(rest);
     default:
@@ -256,6 +265,8 @@ Changing tables:
       --write NAME       write the statements to a new file of --migrations DIR, and run none
       --check            exit with 1 if the tables differ; with --migrations DIR, run the files in
                          DATABASE first, which must be empty
+
+${backupHelp}
 
 Leaving a database as it was:
   uninstall DATABASE     take away the tables, triggers and functions that --write, --triggers and

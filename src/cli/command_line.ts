@@ -29,20 +29,30 @@ export async function runCommandLine(args: readonly string[], program: Program):
     case "serve":
       return await serve(command, args, program);
     default: {
-      const usesStore = command.kind !== "mcp" && command.kind !== "uninstall";
+      const usesStore = !withoutStore.has(command.kind);
       const exitCode = usesStore ? await restartWithKv(program.url, args) : null;
       try {
-        return exitCode ?? await run(command);
+        return exitCode ?? await run(command, program);
       } catch (error) {
-        const isOfDatabase = command.kind === "migrate" || command.kind === "uninstall";
-        return reportFailure(error, isOfDatabase ? exitCodes.failed : exitCodes.misused);
+        return reportFailure(
+          error,
+          failing.has(command.kind) ? exitCodes.failed : exitCodes.misused,
+        );
       }
     }
   }
 }
 
+type CommandKind = RunnableCommand["kind"];
+
+/** The commands that open no key-value store, so that they need no --unstable-kv. */
+const withoutStore: ReadonlySet<CommandKind> = new Set(["mcp", "uninstall"]);
+
+/** The commands whose errors are failures and not mistakes of the user. */
+const failing: ReadonlySet<CommandKind> = new Set(["migrate", "uninstall", "backup", "restore"]);
+
 /** Runs a command, and returns its exit code. Imports only the code that this command needs. */
-async function run(command: RunnableCommand): Promise<number> {
+async function run(command: RunnableCommand, { version }: Program): Promise<number> {
   switch (command.kind) {
     case "keys":
     case "users":
@@ -63,6 +73,14 @@ async function run(command: RunnableCommand): Promise<number> {
       return await (await import("./search/run_outbox_command.ts")).runOutboxCommand(command);
     case "search":
       return await (await import("./search/run_search_command.ts")).runSearchCommand(command);
+    case "backup": {
+      const { runBackupCommand } = await import("./backup/run_backup_command.ts");
+      return await runBackupCommand(command, version);
+    }
+    case "restore": {
+      const { runRestoreCommand } = await import("./backup/run_restore_command.ts");
+      return await runRestoreCommand(command, version);
+    }
     case "uninstall": {
       const { runUninstallCommand } = await import("./uninstall/run_uninstall_command.ts");
       return await runUninstallCommand(command);

@@ -1,4 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
+import { beginEpoch, copyFiles, requireUnused } from "../../src/engines/backup_files.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { Follower, serve } from "./restore_support.ts";
 
@@ -43,6 +45,16 @@ const restores: readonly Restore[] = [
     restore: async (path, copy) => {
       await removeLogs(path);
       for (const end of ["", "-wal"]) await Deno.copyFile(copy + end, path + end).catch(() => {});
+    },
+  },
+  {
+    name: "copied and restored as the command line does it",
+    isRunning: false,
+    take: async (path, copy) => void await copyFiles([{ path, copy }], () => 0),
+    restore: async (path, copy) => {
+      requireUnused(path);
+      beginEpoch(copy, systemRuntime(() => {}).random);
+      await Deno.rename(copy, path);
     },
   },
   { name: "restored page by page", isRunning: true, take: vacuumInto, restore: restorePages },

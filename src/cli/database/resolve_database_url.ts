@@ -22,6 +22,12 @@ export async function urlOfDatabaseToMigrate(place: string, dryRun: boolean): Pr
   return `${url.slice(0, -path.length)}:memory:`;
 }
 
+/** Returns the path of the SQLite file that `place` names, or null for any other database. */
+export function sqlitePathOf(place: string): string | null {
+  const url = urlOf(place);
+  return /^pglite:/i.test(url) ? null : filePathOf(url);
+}
+
 function urlOf(place: string): string {
   if (isServerUrl(place)) return place;
   // A single letter before the colon is a drive of Windows, not a scheme.

@@ -1,0 +1,69 @@
+import { resolve } from "node:path";
+import { consoleObserver } from "../../runtime/console_observer.ts";
+import { fileOfDatabase } from "../../engines/backup_files.ts";
+import { openDrizzleOfConfig } from "../../engines/drizzle/open_configured_database.ts";
+import { withoutSecrets } from "../../engines/server_url.ts";
+import { requireStoreLocation } from "../../kv/key_value_location.ts";
+import { defaultStoreFile } from "../command_options.ts";
+import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
+import { sqlitePathOf } from "../database/resolve_database_url.ts";
+import { pathExists } from "../path_exists.ts";
+
+/** The arguments that say which files to back up or to replace. */
+export interface PlaceArguments {
+  readonly database: string | null;
+  readonly kv: string | null;
+  readonly config: string | null;
+}
+
+/** The files of a service, and what a backup of these files does not contain. */
+export interface ServiceFiles {
+  /** The path of the SQLite file; null if the database is not a single file. */
+  readonly database: string | null;
+  /** The path of the key-value store; null if the store is not a file. */
+  readonly kv: string | null;
+  readonly notices: readonly string[];
+}
+
+/** Finds the files of a service by arguments or by its configuration. Opens neither of them. */
+export async function findServiceFiles(
+  { database, kv, config }: PlaceArguments,
+): Promise<ServiceFiles> {
+  if (database !== null) {
+    const store = kv ?? (await pathExists(defaultStoreFile) ? defaultStoreFile : null);
+    return filesOf(sqlitePathOf(database), store, withoutSecrets(database));
+  }
+  const found = config ?? await findConfiguration();
+  if (found === null) {
+    throw new Error("There is no service.config.ts here: name a database, or use --config");
+  }
+  const loaded = await loadConfiguration(found);
+  const { db } = await openDrizzleOfConfig(loaded, { observe: consoleObserver() });
+  const path = await fileOfDatabase(db);
+  // This process must have no other connection to the files. See `copySqliteFiles`.
+  await db.close();
+  const store = kv ?? (typeof loaded.kv === "string" ? loaded.kv : null);
+  return filesOf(path, store, db.label);
+}
+
+function filesOf(path: string | null, kv: string | null, label: string): ServiceFiles {
+  const notices: string[] = [];
+  if (path === null) {
+    notices.push(
+      `${label} is no file: back it up by its own means, for example pg_dump --format=custom`,
+    );
+  }
+  const isFile = kv !== null && kv !== ":memory:" && !/^https?:/i.test(kv);
+  if (isFile) requireStoreLocation(kv);
+  else {
+    notices.push(
+      kv === null || kv === ":memory:"
+        ? "There is no key-value store in a file: limits, keys and credits are not in the backup"
+        : `${withoutSecrets(kv)} is a server: back it up by its own means`,
+    );
+  }
+  return {
+    ...{ database: path === null ? null : resolve(path), kv: isFile ? resolve(kv) : null },
+    notices,
+  };
+}

@@ -1,0 +1,88 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { pathExists } from "../path_exists.ts";
+
+/** The description of a backup, in its file `manifest.json`. */
+export interface BackupManifest {
+  /** The version of the service that made the backup. */
+  readonly version: string;
+  /** When all files were as they are in the backup, as an ISO timestamp. */
+  readonly at: string;
+  readonly files: readonly BackedUpFile[];
+}
+
+export interface BackedUpFile {
+  readonly role: "database" | "kv";
+  /** The name of the file in the folder of the backup. */
+  readonly name: string;
+  /** The absolute path of the original file. */
+  readonly path: string;
+  readonly bytes: number;
+  /** The SHA-256 of the file in hexadecimal. */
+  readonly sha256: string;
+}
+
+export const manifestName = "manifest.json";
+
+/** Reads the manifest of a backup, and checks its files. Throws a plain Error if one differs. */
+export async function readManifest(folder: string): Promise<BackupManifest> {
+  const path = join(folder, manifestName);
+  if (!await pathExists(path)) {
+    throw new Error(`${folder} is no backup: it has no ${manifestName}`);
+  }
+  const manifest = parse(await Deno.readTextFile(path));
+  if (manifest === null) throw new Error(`${path} is not the manifest of a backup`);
+  for (const { name, bytes, sha256 } of manifest.files) {
+    const file = join(folder, name);
+    if (!await pathExists(file)) throw new Error(`The backup is not complete: ${file} is missing`);
+    const found = await digest(file);
+    if (found.bytes !== bytes || found.sha256 !== sha256) {
+      throw new Error(`${file} is not the file that was backed up: its SHA-256 differs`);
+    }
+  }
+  return manifest;
+}
+
+function parse(text: string): BackupManifest | null {
+  try {
+    const given: unknown = JSON.parse(text);
+    return isManifest(given) ? given : null;
+  } catch {
+    return null;
+  }
+}
+
+function isManifest(given: unknown): given is BackupManifest {
+  if (typeof given !== "object" || given === null || !("files" in given)) return false;
+  if (!("version" in given) || typeof given.version !== "string") return false;
+  if (!("at" in given) || typeof given.at !== "string" || !Array.isArray(given.files)) return false;
+  return given.files.length > 0 && given.files.every(isFile);
+}
+
+/** Names with a slash are refused: a manifest must not name files outside of its folder. */
+function isFile(file: unknown): boolean {
+  if (typeof file !== "object" || file === null) return false;
+  const { role, name, path, bytes, sha256 }: Partial<Record<keyof BackedUpFile, unknown>> = file;
+  return (role === "database" || role === "kv") && typeof name === "string" &&
+    /^[\w-][\w. -]*$/.test(name) && typeof path === "string" && typeof bytes === "number" &&
+    typeof sha256 === "string";
+}
+
+/** Returns the size and the SHA-256 of a file. */
+export async function digest(path: string): Promise<Pick<BackedUpFile, "bytes" | "sha256">> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  using file = await Deno.open(path);
+  const chunk = new Uint8Array(1 << 20);
+  for (let read = await file.read(chunk); read !== null; read = await file.read(chunk)) {
+    hash.update(chunk.subarray(0, read));
+    bytes += read;
+  }
+  return { bytes, sha256: hash.digest("hex") };
+}
+
+/** Waits until the contents of a file or folder are on the disk. */
+export async function synchronize(path: string): Promise<void> {
+  using file = await Deno.open(path);
+  await file.sync();
+}

@@ -1,0 +1,15 @@
+import type { Database } from "../db/database.ts";
+import { engineOf } from "../db/engine/engine.ts";
+import { sqliteEngine } from "./sqlite/sqlite_engine.ts";
+
+export { copySqliteFiles as copyFiles, requireIntact } from "./sqlite/backup/copy_files.ts";
+export { beginEpoch, requireUnused } from "./sqlite/backup/restored_file.ts";
+
+/** Returns the path of a database's file, or null if the database is no single file. */
+export async function fileOfDatabase({ driver }: Database): Promise<string | null> {
+  if (engineOf(driver) !== sqliteEngine) return null;
+  const text = "SELECT file FROM pragma_database_list WHERE name = 'main'";
+  const { rows: [row] } = await driver.query({ text, values: [] });
+  const [path] = row ?? [];
+  return typeof path === "string" && path !== "" ? path : null;
+}

@@ -1,0 +1,45 @@
+import { DatabaseSync } from "node:sqlite";
+import type { Random } from "../../../runtime/runtime.ts";
+import { newEpoch } from "../changes/set_up_sqlite_log.ts";
+import { nodeSqlite } from "../driver/node_sqlite_library.ts";
+
+/**
+ * Begins a new epoch of the change log in a SQLite file, so that every live stream starts again.
+ * Without a new epoch, a client could keep rows that the restored file does not contain.
+ */
+export function beginEpoch(path: string, random: Random): void {
+  const file = new DatabaseSync(path);
+  try {
+    const logs = file.prepare("SELECT 1 FROM sqlite_schema WHERE name = '_service_meta'").all();
+    if (logs.length === 0) return;
+    file.prepare(`UPDATE "_service_meta" SET value = ? WHERE name = 'epoch'`).run(newEpoch(random));
+  } finally {
+    file.close();
+  }
+}
+
+/**
+ * Throws a plain Error if another program has the SQLite file open. Otherwise writes the contents
+ * of the `-wal` file to the file itself, so that the file is complete without the `-wal` file.
+ */
+export function requireUnused(path: string): void {
+  const file = new DatabaseSync(path, { timeout: 0 });
+  try {
+    // The errors of `exec` lack the code of SQLite, so each statement is prepared.
+    for (const text of ["PRAGMA journal_mode = DELETE", "BEGIN EXCLUSIVE", "ROLLBACK"]) {
+      // SQLite can leave WAL mode only if no other connection exists.
+      const { journal_mode: mode } = file.prepare(text).get() ?? {};
+      if (mode === "wal") throw inUse(path);
+    }
+  } catch (error) {
+    throw nodeSqlite.errorName(error) === "SQLITE_BUSY" ? inUse(path, error) : error;
+  } finally {
+    file.close();
+  }
+}
+
+function inUse(path: string, cause?: unknown): Error {
+  return new Error(`Cannot replace ${path}: another program has it open, stop that first`, {
+    cause,
+  });
+}

@@ -1,0 +1,160 @@
+import { DatabaseSync } from "node:sqlite";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { copyFiles } from "../../src/engines/backup_files.ts";
+import { startChild } from "../serve/child_process.ts";
+import { diskFolder } from "../support/disk.ts";
+import { scratchFolder } from "../support/scratch.ts";
+
+const program = new URL("../../cli.ts", import.meta.url).pathname;
+
+/** Writes pairs until it is stopped: a row, and then the same number into the key-value store. */
+const writer = `
+  import { DatabaseSync } from "node:sqlite";
+  const file = new DatabaseSync("shop.db", { timeout: 5000 });
+  file.exec("PRAGMA journal_mode = WAL; CREATE TABLE pairs (n INTEGER PRIMARY KEY, filler TEXT)");
+  const kv = await Deno.openKv("service.kv");
+  for (let n = 1; ; n++) {
+    file.prepare("INSERT INTO pairs VALUES (?, ?)").run(n, "x".repeat(2000));
+    await kv.set(["n"], n);
+    if (n === 50) console.log("writing");
+  }
+`;
+
+Deno.test("a backup was newer in one file than in the other", async () => {
+  await using folder = await scratchFolder({ dir: diskFolder });
+  const at = (name: string) => `${folder.path}/${name}`;
+  await Deno.writeTextFile(at("writer.ts"), writer);
+  await using child = startChild(["--unstable-kv", "--no-config", "writer.ts"], {
+    cwd: folder.path,
+  });
+  await child.printed(/writing/);
+  for (let n = 0; n < 40; n++) {
+    const files = ["shop.db", "service.kv"].map((name) => ({
+      ...{ path: at(name), copy: at(`${n}-${name}`) },
+    }));
+    await copyFiles(files, () => 0);
+    const file = new DatabaseSync(at(`${n}-shop.db`), { readOnly: true });
+    const rows = Number(file.prepare("SELECT max(n) AS n FROM pairs").get()?.n);
+    file.close();
+    using kv = await Deno.openKv(at(`${n}-service.kv`));
+    const { value } = await kv.get<number>(["n"]);
+    assert(value === rows || value === rows - 1, `row ${rows}, and ${value} in the store`);
+  }
+  child.signal("SIGKILL");
+  await child.ended();
+});
+
+Deno.test("a writer that keeps its lock ends a backup, and nothing is left of it", async () => {
+  await using folder = await scratchFolder();
+  const path = `${folder.path}/shop.db`;
+  const holder = new DatabaseSync(path);
+  holder.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (n); BEGIN IMMEDIATE");
+  const copy = `${folder.path}/copy.db`;
+  await assertRejects(() => copyFiles([{ path, copy }], () => 0, 10), Error, "is locked");
+  holder.close();
+  assertEquals([...Deno.readDirSync(folder.path)].map(({ name }) => name), ["shop.db"]);
+});
+
+Deno.test("backup and restore of a service, as an operator uses them", async () => {
+  await using folder = await scratchFolder({ dir: diskFolder });
+  const at = (name: string) => `${folder.path}/${name}`;
+  const cli = async (...args: string[]) => {
+    await using child = startChild(["--unstable-kv", program, ...args], { cwd: folder.path });
+    const code = await child.ended();
+    return { code, output: child.stdout() + child.stderr() };
+  };
+  const made = new DatabaseSync(at("shop.db"));
+  made.exec(
+    "CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT); INSERT INTO notes VALUES (1, 'a')",
+  );
+  made.close();
+  await using service = startChild(
+    ["--unstable-kv", program, "shop.db", "--write", "--users", "--port", "0"],
+    { cwd: folder.path },
+  );
+  const [, url = ""] = await service.printed(/(http:\/\/[^/]+)\/api\/notes/);
+  const epoch = epochOf(at("shop.db"));
+
+  const done = await cli("backup", "kept", "shop.db");
+  assertMatch(
+    done.output,
+    /^Backed up shop\.db .* and service\.kv .*; writers waited for \d+ ms\n/,
+  );
+  const [name = ""] = [...Deno.readDirSync(at("kept"))].map((entry) => entry.name);
+  assertMatch(name, /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ$/);
+  const modes = [...Deno.readDirSync(at(`kept/${name}`))]
+    .map((entry) => (Deno.statSync(at(`kept/${name}/${entry.name}`)).mode ?? 0) & 0o777);
+  assertEquals(modes, [0o600, 0o600, 0o600]);
+
+  const running = await cli("restore", `kept/${name}`, "--yes");
+  assertEquals(running.code, 1);
+  assertStringIncludes(running.output, "shop.db: another program has it open, stop that first");
+  const response = await fetch(`${url}/api/notes/1`);
+  assertEquals([response.status, await response.text()], [200, '{"id":1,"title":"a"}']);
+  service.signal();
+  await service.ended();
+
+  const changed = new DatabaseSync(at("shop.db"));
+  changed.exec("UPDATE notes SET title = 'b'");
+  changed.close();
+  const unasked = await cli("restore", `kept/${name}`);
+  assertEquals(unasked.code, 1);
+  assertStringIncludes(unasked.output, "Cannot ask without a terminal: use --yes");
+  assertEquals(titleOf(at("shop.db")), "b");
+  await Deno.chmod(at("shop.db"), 0o640);
+  const restored = await cli("restore", `kept/${name}`, "--yes");
+  assertEquals(restored.code, 0, restored.output);
+  assertStringIncludes(restored.output, "All live streams start again.");
+  assertEquals(titleOf(at("shop.db")), "a");
+  assertEquals((Deno.statSync(at("shop.db")).mode ?? 0) & 0o777, 0o640);
+  assert(epochOf(at("shop.db")) !== epoch);
+  const kept = [...Deno.readDirSync(folder.path)].map((entry) => entry.name)
+    .filter((entry) => /^(shop\.db|service\.kv)\.before-/.test(entry)).toSorted();
+  assertEquals(kept.length, 2);
+  assertEquals(titleOf(at(kept[1] ?? "")), "b");
+
+  const manifest = at(`kept/${name}/manifest.json`);
+  const text = await Deno.readTextFile(manifest);
+  await Deno.writeTextFile(manifest, text.replace(/"version": "[^"]*"/, '"version": "99.0.0"'));
+  assertStringIncludes((await cli("restore", `kept/${name}`)).output, "a backup of version 99.0.0");
+  await Deno.writeTextFile(manifest, text);
+  const torn = await Deno.open(at(`kept/${name}/shop.db`), { write: true });
+  await torn.seek(5_000, Deno.SeekMode.Start);
+  await torn.write(new Uint8Array([7]));
+  torn.close();
+  const refused = await cli("restore", `kept/${name}`, "--yes");
+  assertEquals(refused.code, 1);
+  assertStringIncludes(refused.output, "its SHA-256 differs");
+  await Deno.remove(at(`kept/${name}/shop.db`));
+  assertStringIncludes((await cli("restore", `kept/${name}`)).output, "shop.db is missing");
+
+  const again = await cli("backup", "kept", "shop.db", "--keep", "1", "--json");
+  assertEquals(JSON.parse(again.output).removed, [name]);
+  const one = await cli("backup", "kept", "shop.db", "--kv", "shop.db");
+  assertStringIncludes(one.output, "is the database and the key-value store");
+  assertEquals([...Deno.readDirSync(at("kept"))].length, 1);
+});
+
+function epochOf(path: string): unknown {
+  const file = new DatabaseSync(path, { readOnly: true });
+  try {
+    return file.prepare(`SELECT value FROM "_service_meta" WHERE name = 'epoch'`).get()?.value;
+  } finally {
+    file.close();
+  }
+}
+
+function titleOf(path: string): unknown {
+  const file = new DatabaseSync(path, { readOnly: true });
+  try {
+    return file.prepare("SELECT title FROM notes WHERE id = 1").get()?.title;
+  } finally {
+    file.close();
+  }
+}
