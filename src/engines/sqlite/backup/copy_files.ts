@@ -11,7 +11,7 @@ const maxLockWaitMs = 5_000;
 
 /**
  * Copies SQLite files as they are at one point in time. Other processes can write to the files
- * meanwhile. All files are locked against writers only until each file has a read transaction,
+ * while they are copied. All files are locked against writers only until each file has a read transaction,
  * which takes milliseconds. Returns the duration of these locks in milliseconds. Throws a plain
  * Error if a file stays locked by a writer, or if a copy is not intact.
  *
