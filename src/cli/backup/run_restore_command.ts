@@ -46,7 +46,7 @@ export async function runRestoreCommand(command: RestoreCommand, version: string
       }
     }
   }
-  // Without its database, the service cannot start beside a store that does not fit.
+  // Without the database, the service cannot start with a key-value store of another time.
   for (const { target } of replacements.toSorted((a, b) => order(a) - order(b))) {
     await Deno.rename(copyOf(target), target);
     await synchronize(dirname(target));
@@ -95,7 +95,7 @@ function requireConsent(
   if (!confirm("Replace?")) throw new Error("Nothing was changed");
 }
 
-/** Gives the copy the owner and the mode of the file that it replaces. */
+/** Sets the owner and the mode of the copy to those of the file that it replaces. */
 async function takeRights(copy: string, target: string): Promise<void> {
   if (Deno.build.os === "windows" || !await pathExists(target)) return;
   const [{ uid, gid, mode }, now] = await Promise.all([Deno.stat(target), Deno.stat(copy)]);
