@@ -47,6 +47,7 @@ export type {
   AuthorizeDashboard,
   DashboardOptions,
 } from "../src/service/dashboard/dashboard_options.ts";
+export type { WebOptions } from "../src/service/web/web_options.ts";
 export type { McpOptions } from "../src/mcp/mcp_options.ts";
 export type { OpenapiInfo, OpenapiOptions } from "../src/openapi/openapi_options.ts";
 export type { DocumentInfo, DocumentServer } from "../src/openapi/openapi_input.ts";

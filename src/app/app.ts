@@ -41,7 +41,13 @@ import { type ReindexOptions, SearchIndexes } from "../search/search_indexes.ts"
 import { authRoutersOf } from "../service/authentication.ts";
 import { ProblemLog } from "../service/dashboard/problem_log.ts";
 import type { AppEnv } from "../service/middleware.ts";
-import { addMcpRoute, createAppPages, openapiSource, schemaMethods } from "./app_pages.ts";
+import {
+  addMcpRoute,
+  createAppPages,
+  openapiSource,
+  openPage,
+  schemaMethods,
+} from "./app_pages.ts";
 import { createAppRoutes, openAuthenticators } from "./app_routes.ts";
 import { type ActAsRoleRights, type ParsedConfig, resolveResources } from "./resolve_resources.ts";
 import { readTables } from "./read_tables.ts";
@@ -67,6 +73,11 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
    * `serve` calls this method when the service listens. Other programs should call it, too.
    */
   warmUp(): void;
+  /**
+   * Lists the files of the option `web` again, after the page was built again. `serve` calls this
+   * method at a SIGHUP. Absent without `web`.
+   */
+  readonly hangUp?: (() => void) | undefined;
   /**
    * Runs the periodic work of a process once: deletes recorded changes that are too old, deletes
    * expired idempotency records, and sends the entries of the search outbox. On a host that stops
@@ -223,7 +234,8 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const isDraining = () => draining;
   const pages = createAppPages({ table, databases, facts, isDraining, searchIndexes, ...context });
   const problems = resolved.dashboard === null ? null : new ProblemLog(runtime.clock);
-  const parts = { table, guard, idempotency, hubs, parseUser, problems, resolved, runtime };
+  const web = await openPage(resolved, runtime);
+  const parts = { table, guard, idempotency, hubs, parseUser, problems, web, resolved, runtime };
   const { routes, bodies } = createAppRoutes({
     ...{ ...parts, pages, authRoutes, middleware: config.auth?.middleware },
     identify: authenticators.length === 0 ? null : credentials.identify,
@@ -256,7 +268,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
       await closeAll([...databases, store]);
     },
     resources: resources.map(summarizeResource),
-    ...{ metrics: observability.metrics, searchOutbox: outbox },
+    ...{ metrics: observability.metrics, searchOutbox: outbox, hangUp: web?.list },
     ...schemaMethods(facts, resolved.mountedAt),
   };
 }

@@ -14,6 +14,7 @@ import {
   type ServicePage,
   worksWithoutStore,
 } from "../service/service_pages.ts";
+import type { WebPage } from "../service/web/web_page.ts";
 import type { Hono } from "@hono/hono";
 import type { User } from "../auth/authorize.ts";
 import type { McpHandler, McpHandlerDependencies } from "../mcp/mcp_call.ts";
@@ -62,6 +63,16 @@ export function createAppPages(
   ];
   requireFreePagePaths(pages, table);
   return pages;
+}
+
+/** Opens the page of the option `web`, if any. Other services do not load the code of pages. */
+export async function openPage(
+  { web }: ResolvedConfig,
+  { observe }: Runtime,
+): Promise<WebPage | null> {
+  if (web === null) return null;
+  const { openWebPage } = await import("../service/web/web_page.ts");
+  return await openWebPage(web, observe);
 }
 
 interface McpDependencies {

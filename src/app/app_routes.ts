@@ -25,6 +25,7 @@ import { createRouteFinder } from "../service/route_handlers.ts";
 import { createErrorResponder, createResponder } from "../service/responder.ts";
 import { createProblemPages, type ServicePage } from "../service/service_pages.ts";
 import { mountLive } from "../service/live/mount_live.ts";
+import type { WebPage } from "../service/web/web_page.ts";
 import type { Hono } from "@hono/hono";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createDashboardReports, type DashboardReportsDependencies } from "./dashboard_reports.ts";
@@ -52,6 +53,7 @@ interface AppRoutesDependencies {
   readonly parseUser: (value: unknown) => User | null;
   /** Logs the responses that are problems. Null if this log is disabled. */
   readonly problems: ProblemLog | null;
+  readonly web: WebPage | null;
   readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;
 }
@@ -87,6 +89,7 @@ export function createAppRoutes(parts: AppRoutesDependencies) {
     authPath: `${resolved.basePath}/auth`,
     tolerantPaths: resolved.dashboard === null ? [] : [`${dashboardPath}/*`],
     mountedAt: resolved.mountedAt,
+    web: parts.web,
     parseUser: parts.parseUser,
     responder,
     fail: problems?.logging(fail) ?? fail,
@@ -170,7 +173,7 @@ function innerApp(
     identify: (request) => users.get(request) ?? null,
     middleware: undefined,
     authRoutes: [],
-    problems: null,
+    ...{ problems: null, web: null },
     resolved: {
       ...resolved,
       cors: null,

@@ -27,6 +27,7 @@ import {
   type DashboardOptions,
 } from "../service/dashboard/dashboard_options.ts";
 import type { Middleware } from "../service/middleware.ts";
+import { webOptionRule, type WebOptions } from "../service/web/web_options.ts";
 import {
   observabilityOptionRule,
   type ObservabilityOptions,
@@ -112,6 +113,11 @@ export interface AppConfig {
    * `authorize`. Default: off.
    */
   readonly adminUI?: boolean | DashboardOptions | undefined;
+  /**
+   * The folder of the built page, such as `web/dist`, which the service serves at the paths that no
+   * route matches. Default: no page.
+   */
+  readonly web?: string | WebOptions | undefined;
   /** The headers `X-Content-Type-Options`, `X-Frame-Options` and `Referrer-Policy`. Default: on. */
   readonly securityHeaders?: SecurityHeaders | undefined;
   /** The maximum size of a body, in bytes. Default: 1 MiB. */
@@ -232,6 +238,7 @@ export const serviceOptionRules = groupOf<ServiceConfig & ListenOptions>()({
   mcp: mcpOptionRule,
   observability: observabilityOptionRule,
   adminUI: dashboardOptionRule,
+  web: webOptionRule,
   securityHeaders: securityHeadersOptionRule,
   bodyLimit: whole({ from: 1 }).default(1024 * 1024),
   bodyTimeoutMs: timerMs().default(10_000),

@@ -7,6 +7,7 @@ import { isRandomSecret, resolveSecrets } from "../runtime/resolve_secrets.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { corsMiddleware } from "../service/cors.ts";
 import { resolveDashboard } from "../service/dashboard/dashboard_options.ts";
+import { resolveWeb } from "../service/web/web_options.ts";
 import { resolveObservability } from "../service/observability/observability_options.ts";
 
 export type ResolvedConfig = ReturnType<typeof resolveConfig>;
@@ -37,6 +38,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime) {
     mcp: resolveMcp(read.mcp),
     observability: resolveObservability(read.observability),
     dashboard: resolveDashboard(read.adminUI, isProduction),
+    web: resolveWeb(read.web, { basePath, isProduction }),
     // Null if the maximum number of fields in a body depends on the resource.
     maxFields: read.maxFields ?? null,
     reads: { maxAnswerBytes, queryTimeoutMs },

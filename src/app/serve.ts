@@ -3,6 +3,7 @@ import type { ServiceConfig } from "./config.ts";
 import { listen, type Listenable, type ListenOptions, type Server } from "../listen/listener.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
 import { isDeno } from "../runtime/host.ts";
+import { onHangUp } from "../listen/stop_signals.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 
@@ -53,7 +54,7 @@ export async function serveApp(
       ...options,
       onListen(server) {
         // Signal handlers come first: `onListen` can make a parent process send a signal.
-        superviseProcess(server, options, runtime);
+        superviseProcess(server, { ...options, hangUp: app.hangUp }, runtime);
         if (options.onListen !== undefined) options.onListen(server);
         else runtime.observe({ kind: "listening", url: server.url });
       },
@@ -66,8 +67,13 @@ export async function serveApp(
   }
 }
 
-function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: Runtime): void {
+function superviseProcess(
+  server: Server,
+  { drainMs, hangUp }: ListenOptions & Pick<Listenable, "hangUp">,
+  runtime: Runtime,
+): void {
   let isStopping = false;
+  const stopHangUp = hangUp && onHangUp(hangUp, () => Deno.kill(Deno.pid, "SIGTERM"));
   // By default, only SIGTERM delays the stop for load balancers. SIGINT comes from a keyboard.
   const stopByTerm = () => stopBySignal(drainMs ?? termDrainMs);
   const stopByHand = () => stopBySignal(drainMs ?? 0);
@@ -101,6 +107,7 @@ function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: R
   const stopWatching = () => {
     // After a signal, a timer calls `release` later, because the signal can arrive twice.
     if (!isStopping) release();
+    stopHangUp?.();
     globalThis.removeEventListener("unhandledrejection", observeRejection);
     globalThis.removeEventListener("error", observeError);
   };

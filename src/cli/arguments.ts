@@ -204,6 +204,7 @@ Options:
       --extension FILE an extension of SQLite to load; may be given several times
       --search         /search on every table with strings; with DATABASE
       --ui             the dashboard at /__service/ui, for this machine alone; edits with --write
+      --web FOLDER     the built page in FOLDER, at each path that no route has
       --watch-schema   look at the tables every few seconds, and serve them as they are then; without
                        it after a SIGHUP and after a statement that fails. With DATABASE
       --act-as supabase the policies of Postgres decide: requests have the role and the claims of their

@@ -5,6 +5,7 @@ import type { ServeCommand } from "./serve_arguments.ts";
 import { type CliService, decideCliRights } from "./cli_service.ts";
 import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
 import type * as Supabase from "./database/act_as_supabase.ts";
+import type { ServeConfig } from "../app/serve.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 
 export interface PrepareServiceOptions {
@@ -33,7 +34,7 @@ export async function prepareService(
     }
     const config = await loadConfiguration(path);
     return {
-      config: await openDrizzleOfConfig({ runtime, ...config }, runtime),
+      config: await openDrizzleOfConfig(withPage({ runtime, ...config }, command), runtime),
       subject: path,
       rights: null,
       exampleQuery: "?limit=3",
@@ -78,11 +79,19 @@ const supabaseModule = "./database/act_as_supabase.ts";
 /** The options that are invalid with a configuration file, and its settings to use instead. */
 const ownSettings = [["search", "search"], ["public", "auth"], ["ui", "adminUI"]] as const;
 
-function withOptions(service: CliService, { ui, proxies }: ServeCommand): CliService {
+function withPage<Config extends ServeConfig>(config: Config, { web }: ServeCommand): Config {
+  if (web === null) return config;
+  const others = typeof config.web === "object" ? config.web : {};
+  return { ...config, web: { ...others, folder: web } };
+}
+
+function withOptions(service: CliService, command: ServeCommand): CliService {
+  const { ui, proxies } = command;
   const dashboard = ui
     ? { adminUI: { readOnly: service.rights?.writable !== true }, observability: true }
     : {};
-  return { ...service, config: { ...service.config, ...dashboard, ...proxies } };
+  const config = { ...service.config, ...dashboard, ...proxies };
+  return { ...service, config: withPage(config, command) };
 }
 
 export function addressOf(

@@ -1,6 +1,6 @@
 import { findDenoOpenKv } from "../kv/deno_kv.ts";
 import type { Clock } from "../runtime/runtime.ts";
-import { onHangUp, onStopSignals } from "./stop_signals.ts";
+import { onHangUp, onStopSignals } from "../listen/stop_signals.ts";
 
 /**
  * Runs this program again as a child process with `--unstable-kv --unstable-cron`. Returns the exit

@@ -12,11 +12,11 @@ export interface OpenService {
   readonly current?: () => Promise<void>;
 }
 
-/** `GET /` redirects to the list of all resources. */
+/** Without the option `web`, `GET /` redirects to the list of all resources. */
 export async function openService(service: CliService): Promise<OpenService> {
   const app = await createApp(service.config);
   const indexPath = indexPathOf(service);
-  if (indexPath !== "/") {
+  if (indexPath !== "/" && service.config.web === undefined) {
     // A proxy may have mounted this app at a path, so the redirect is relative.
     app.hono.get("/", (context) => context.redirect(`.${indexPath}`));
   }
@@ -37,7 +37,18 @@ export function bannerOf(
   const example = paths[0] === undefined ? "/healthz" : paths[0] + exampleQuery;
   const hasDashboard = Boolean(service.config.adminUI);
   const indexPath = indexPathOf(service);
-  const facts = { ...start, subject, paths, rights, accountsIn, streams, hasDashboard, example };
+  const hasPage = service.config.web !== undefined;
+  const facts = {
+    ...start,
+    hasPage,
+    subject,
+    paths,
+    rights,
+    accountsIn,
+    streams,
+    hasDashboard,
+    example,
+  };
   return banner({ ...facts, indexPath });
 }
 
@@ -70,6 +81,7 @@ export interface BannerContents
   /** The path of the page that lists all resources, and the start of the paths of the resources. */
   readonly indexPath: string;
   readonly hasDashboard?: boolean | undefined;
+  readonly hasPage?: boolean | undefined;
   /** The path and query of the request that the banner shows as an example. */
   readonly example: string;
 }
@@ -85,6 +97,7 @@ export function banner(facts: BannerContents): string {
     ...paths.slice(0, maxPaths).map((path) => `  ${url}${path}`),
     ...more <= 0 ? [] : [`  … and ${more} more: all are listed at ${url}${facts.indexPath}`],
     `  ${url}/healthz`,
+    ...(facts.hasPage ? ["", `Page: ${url}/`] : []),
     ...(facts.hasDashboard ? ["", `Dashboard: ${url}${dashboardPath}`] : []),
     ...tokenLines(rights),
     ...accountLines(facts.accountsIn, url),

@@ -72,6 +72,7 @@ export function parseServeArguments(args: readonly string[]) {
     ...proxyOptions(words),
     search: flag("search"),
     ui: flag("ui"),
+    web: text("web"),
     watchSchema: flag("watch-schema"),
     workers: wholeOf("workers", text("workers"), workersOption),
   };
@@ -80,7 +81,7 @@ export function parseServeArguments(args: readonly string[]) {
 const serveOptions = {
   port: { type: "string", short: "p" },
   ...optionsOf("string", "host", "trust-proxy", "mounted-at", "changes-schema", "pooler"),
-  ...optionsOf("string", "schema", "act-as", "kv"),
+  ...optionsOf("string", "schema", "act-as", "kv", "web"),
   ...optionsOf("boolean", "public", "write", "triggers", "search", "ui", "watch-schema", "users"),
   ...additionOptions,
   key: { type: "string", multiple: true },

@@ -13,6 +13,8 @@ export interface Listenable {
   drain(): void;
   /** Called when the listener begins to accept connections. */
   warmUp?(): void;
+  /** Called at a SIGHUP. Without this function, the signal ends the process. */
+  readonly hangUp?: (() => void) | undefined;
   close(): Promise<void>;
 }
 

@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import type { Reply } from "../protocol/reply.ts";
+import { acceptedEncoding } from "../resource/http/accepted_type.ts";
 import { listsTag } from "../resource/http/etag.ts";
 
 /** A gzip-compressed file that is bundled in a module of the service. */
@@ -35,18 +36,11 @@ export function bundledFileReply(
     return { status: 304, headers: cached, body: null };
   }
   const typed = { ...cached, "content-type": `${type}; charset=utf-8` };
-  return acceptsGzip(headers.get("accept-encoding") ?? "")
+  return acceptedEncoding(headers, ["gzip"]) !== null
     ? {
       status: 200,
       headers: { ...typed, "content-encoding": "gzip" },
       body: new Blob([gzip]).stream(),
     }
     : { status: 200, headers: typed, body: gunzipSync(gzip).toString() };
-}
-
-/** Returns true if `Accept-Encoding` allows gzip. A weight of 0 forbids it (RFC 9110, 12.5.3). */
-function acceptsGzip(accepted: string): boolean {
-  return accepted.split(",").some((one) =>
-    /^\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(one)
-  );
 }

@@ -9,7 +9,7 @@ import {
   invalidHost,
   parseRequestTarget,
 } from "../resource/http/request_target.ts";
-import { methodProblem, type RouteTable } from "../resource/routes/route_table.ts";
+import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import { routePath } from "../resource/routes/routes.ts";
 import { withRouteDescription } from "../protocol/route_description.ts";
@@ -26,6 +26,7 @@ import {
 import type { AppEnv, Middleware } from "./middleware.ts";
 import { RouteHandlers, type RouteHandlersOptions } from "./route_handlers.ts";
 import type { ServicePage } from "./service_pages.ts";
+import type { WebPage } from "./web/web_page.ts";
 import { emptyStream, type ErrorResponder } from "./responder.ts";
 import { METHOD_NAME_ALL, type Result, type Router as HonoRouter } from "@hono/hono/router";
 import { TrieRouter } from "@hono/hono/router/trie-router";
@@ -57,6 +58,7 @@ interface ChainOptions {
   readonly fail: ErrorResponder;
   readonly limits: BodyLimits;
   readonly clock: Clock;
+  readonly web: WebPage | null;
 }
 
 /** The Hono app of a service. `hono.fetch` is the same function as `fetch`. */
@@ -155,9 +157,7 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
     },
   });
   hono.onError((error, context) => fail(error, context.req.raw, handlers.prefixOf(context)));
-  hono.notFound((context) => {
-    throw methodProblem(context.req.method, []);
-  });
+  hono.notFound(handlers.unmatched);
 
   if (authentication !== null) {
     for (const path of pages.flatMap(({ path, isOpen }) => isOpen ? spellings(path) : [])) {
@@ -168,6 +168,14 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
       hono.use(path, authentication.tolerate);
     }
     if (authRoutes.length > 0) hono.use(`${authPath}/*`, authentication.tolerate);
+    // Everyone can read the page: a user whose session has ended needs it to log in.
+    if (options.web !== null) {
+      hono.use(
+        "*",
+        (context, next) =>
+          handlers.isOfPage(context) ? authentication.tolerate(context, next) : next(),
+      );
+    }
   }
   useAll(hono, options);
   // A page that yields to the deployer's routes is served only by the last handler, `elsewhere`.

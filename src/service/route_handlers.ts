@@ -1,4 +1,5 @@
 import type { Context, Hono, Next } from "@hono/hono";
+import { METHOD_NAME_ALL } from "@hono/hono/router";
 import { basePath, matchedRoutes } from "@hono/hono/route";
 import type { H, RouterRoute } from "@hono/hono/types";
 import { findTargetHandler } from "@hono/hono/utils/handler";
@@ -20,6 +21,7 @@ import { type DirectCaller, HonoCaller } from "./request_context.ts";
 import type { AppEnv } from "./middleware.ts";
 import { addPrefixToReply, type Responder } from "./responder.ts";
 import type { ServicePage } from "./service_pages.ts";
+import type { WebPage } from "./web/web_page.ts";
 import { routePath } from "../resource/routes/routes.ts";
 
 export interface RouteHandlersOptions {
@@ -34,6 +36,8 @@ export interface RouteHandlersOptions {
   readonly parseUser: (value: unknown) => User | null;
   /** The mount path that a proxy or a parent app has removed from the requests' paths. */
   readonly mountedAt: string;
+  /** The page at the paths that no route matches. Null for a service without a page. */
+  readonly web: WebPage | null;
 }
 
 interface DirectRequest extends ReceivedRequest {
@@ -150,7 +154,7 @@ export class RouteHandlers {
     const target = parseRequestTarget(url);
     const prefix = this.#routedPrefix(context);
     const path = target.path.slice(prefix.length);
-    const reads = method === "GET" || method === "HEAD";
+    const reads = isRead(method);
     const found = table.at(table.canonical(path) ?? path);
     const route = found?.get(reads ? "GET" : method);
     if (route !== undefined) return await this.#answerAt(route, context, target, prefix);
@@ -164,8 +168,31 @@ export class RouteHandlers {
       const request = { raw, user: () => caller.user(), address: () => caller.address() };
       return this.#respond(await answerPage(request), method, "");
     }
-    if (hasLaterRoute) return await next();
-    throw methodProblem(method, found?.keys() ?? []);
+    return hasLaterRoute ? await next() : await this.unmatched(context);
+  }
+
+  /** Responds with a file of the page. Throws a 404 or a 405 if there is none. */
+  readonly unmatched = async (context: Context<AppEnv>): Promise<Response> => {
+    const { table, web } = this.#options;
+    const { method, raw } = context.req;
+    const path = this.#pathOf(context);
+    const allowed = table.at(table.canonical(path) ?? path)?.keys() ?? [];
+    const reply = isRead(method) && web?.covers(path) ? await web.answer(raw, path) : null;
+    if (reply === null) throw methodProblem(method, allowed);
+    return this.#respond(reply, method, "");
+  };
+
+  /** Returns true if only the page can respond to a request, because no route matches. */
+  isOfPage(context: Context<AppEnv>): boolean {
+    const { web } = this.#options;
+    if (web === null || !isRead(context.req.method) || !web.covers(this.#pathOf(context))) {
+      return false;
+    }
+    const routes = matchedRoutes(context);
+    const own = routes.find(this.#isLast)?.path;
+    return routes.every(({ method, path }) =>
+      method === METHOD_NAME_ALL && (path === own || path === "/*")
+    );
   }
 
   #answerAt(
@@ -188,13 +215,20 @@ export class RouteHandlers {
     return this.#options.responder.respond(mounted, method, isSentAsIs);
   }
 
+  readonly #isLast = ({ handler }: RouterRoute) => findTargetHandler(handler) === this.elsewhere;
+
+  /** Returns the raw path of a request below the mount path of the app. */
+  #pathOf(context: Context<AppEnv>): string {
+    const { path } = parseRequestTarget(context.req.raw.url);
+    return path.slice(this.#routedPrefix(context).length);
+  }
+
   /** Returns the raw path at which a parent app has mounted this app. */
   #routedPrefix(context: Context<AppEnv>): string {
     const routes = matchedRoutes(context);
-    const isOwn = ({ handler }: RouterRoute) => findTargetHandler(handler) === this.elsewhere;
-    const after = routes.slice(context.req.routeIndex).findIndex(isOwn);
+    const after = routes.slice(context.req.routeIndex).findIndex(this.#isLast);
     // If an app is mounted twice, the running handler and those after it belong to this mount.
-    const own = after < 0 ? routes.findLastIndex(isOwn) : context.req.routeIndex + after;
+    const own = after < 0 ? routes.findLastIndex(this.#isLast) : context.req.routeIndex + after;
     if (own < 0 || routes[own]?.basePath === "/") return "";
     const matched = context.req.path;
     const { path } = parseRequestTarget(context.req.raw.url);
@@ -204,6 +238,10 @@ export class RouteHandlers {
     const following = partsOf(matched) - partsOf(prefix) + ignored;
     return path.split("/").slice(0, partsOf(path) + 1 - following).join("/");
   }
+}
+
+function isRead(method: string): boolean {
+  return method === "GET" || method === "HEAD";
 }
 
 function partsOf(path: string): number {

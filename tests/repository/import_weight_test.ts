@@ -47,6 +47,7 @@ const mayNameDeno: Readonly<Record<string, string>> = {
   "src/kv/deno_kv.ts": "looks for it among the globals",
   "src/kv/open_key_value_store.ts": "in a message",
   "src/listen/listener.ts": "only serve() calls it",
+  "src/listen/stop_signals.ts": "only serve() calls it",
   "src/runtime/files/optional_file.ts": "asks isDeno",
   "src/runtime/lock_file.ts": "asks isDeno",
   "src/runtime/spare_descriptors.ts": "asks isDeno",

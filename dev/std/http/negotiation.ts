@@ -6,3 +6,9 @@ export const accepts: (
   request: Pick<Request, "headers">,
   ...types: string[]
 ) => string | undefined = real.accepts;
+
+/** Returns the encoding of `encodings` that the request's `Accept-Encoding` prefers. */
+export const acceptsEncodings: (
+  request: Pick<Request, "headers">,
+  ...encodings: string[]
+) => string | undefined = real.acceptsEncodings;

@@ -5,7 +5,7 @@ import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import { type Observation, randomDelayBetween, type Runtime } from "../../runtime/runtime.ts";
 import type { OpenService } from "../run_service.ts";
-import { onHangUp } from "../stop_signals.ts";
+import { onHangUp } from "../../listen/stop_signals.ts";
 import { tableChanges, type TableStates } from "./table_states.ts";
 import { reopeningApp, type ReplaceableApp } from "./replaceable_app.ts";
 import { isInProduction } from "../../runtime/production.ts";
@@ -105,7 +105,8 @@ class ReopeningService {
       await this.#comparing;
       await app.close();
     };
-    return { ...opened, app: { ...app, close }, current: () => this.#check() };
+    // The signal opens the whole app again, which also lists the files of its page.
+    return { ...opened, app: { ...app, close, hangUp: undefined }, current: () => this.#check() };
   }
 
   #reopen(): void {

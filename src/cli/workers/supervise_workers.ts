@@ -1,7 +1,7 @@
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { makeServiceToken } from "../cli_service.ts";
-import { onHangUp, onStopSignals } from "../stop_signals.ts";
+import { onHangUp, onStopSignals } from "../../listen/stop_signals.ts";
 import { Supervisor, WorkerGroup } from "./supervisor.ts";
 
 export interface SuperviseOptions {

@@ -2,7 +2,7 @@ import { type Backoff, waitBackoff } from "../../runtime/backoff.ts";
 import { Semaphore } from "../../runtime/queues/semaphore.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { reportFailure } from "../printable.ts";
-import type { StopSignal } from "../stop_signals.ts";
+import type { StopSignal } from "../../listen/stop_signals.ts";
 import { startWorker, WorkerEnded, type WorkerExit, type WorkerProcess } from "./worker_process.ts";
 import { KernelBalancer } from "./kernel_balancer.ts";
 import type { WorkerShare } from "./worker_share.ts";

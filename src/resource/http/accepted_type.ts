@@ -1,4 +1,4 @@
-import { accepts } from "@std/http/negotiation";
+import { accepts, acceptsEncodings } from "@std/http/negotiation";
 
 /**
  * Returns the media type of `offered` that the `Accept` header of a request prefers (RFC 9110,
@@ -26,3 +26,11 @@ export function acceptedType(
 
 const charset = ";charset=utf-8";
 const maxAcceptLength = 2_000;
+
+/** Returns the first offered encoding that `Accept-Encoding` permits, or null. */
+export function acceptedEncoding(headers: Headers, offered: readonly string[]): string | null {
+  // Without the header, a client may be unable to decode anything.
+  const { length } = headers.get("accept-encoding") ?? "";
+  if (length === 0 || length > maxAcceptLength) return null;
+  return offered.find((one) => acceptsEncodings({ headers }, one) === one) ?? null;
+}

@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { access, readdir, readFile, realpath, stat } from "node:fs/promises";
+import { dirname, join, sep } from "node:path";
+import { getMimeType } from "@hono/hono/utils/mime";
+import type { ResolvedWeb } from "./web_options.ts";
+import { policyOf } from "./web_policy.ts";
+
+/** A file of the page, as it was when the folder was listed. */
+export interface WebFile {
+  /** The path on disk, without links. */
+  readonly path: string;
+  readonly size: number;
+  readonly mtimeMs: number;
+  /** The SHA-256 hash of the bytes, in base64url. */
+  readonly hash: string;
+  readonly type: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The bytes of an HTML page, to which its policy belongs. Null for any other file. */
+  readonly bytes: Uint8Array<ArrayBuffer> | null;
+}
+
+/** The files of the page by their decoded paths, such as `/assets/app.js`. */
+export type WebFiles = ReadonlyMap<string, WebFile>;
+
+/** Lists the files of the page. Throws a plain Error if the folder or the page is missing. */
+export async function listWebFiles(web: ResolvedWeb): Promise<WebFiles> {
+  const { folder, spa } = web;
+  const root = await realpath(folder).catch(() => null);
+  if (root === null) throw await missing(folder, "is not there");
+  if (!(await stat(root)).isDirectory()) throw await missing(folder, "is not a folder");
+  const files = new Map<string, WebFile>();
+  for await (const [name, path] of walk(root, "", [root])) {
+    files.set(name, await describe(name, path, web));
+  }
+  if (spa === false || files.has(`/${spa}`)) return files;
+  throw await missing(folder, `contains no ${spa}`);
+}
+
+async function missing(folder: string, reason: string): Promise<Error> {
+  const project = dirname(folder);
+  const isPackage = await access(join(project, "package.json")).then(() => true, () => false);
+  const advice = isPackage ? `npm --prefix ${project} run build` : "build the page first";
+  return new Error(`Cannot start: web.folder is ${folder}, which ${reason} (${advice})`);
+}
+
+/** Yields each file with its name. `above` contains the folders in which this folder is. */
+async function* walk(
+  folder: string,
+  prefix: string,
+  above: readonly string[],
+): AsyncGenerator<readonly [name: string, path: string]> {
+  const [root = ""] = above;
+  for (const entry of await readdir(folder)) {
+    const name = `${prefix}/${entry}`;
+    // A link may lead nowhere, out of the folder, to a hidden file, or to a folder that contains it.
+    const path = await realpath(join(folder, entry)).catch(() => null);
+    if (path === null || !path.startsWith(root + sep) || above.includes(path)) continue;
+    if (isHidden(name) || isHidden(path.slice(root.length).replaceAll(sep, "/"))) continue;
+    const found = await stat(path);
+    if (found.isDirectory()) yield* walk(path, name, [...above, path]);
+    else if (found.isFile()) yield [name, path];
+  }
+}
+
+/** Returns true for dot files, and for source maps, which contain the sources of the page. */
+function isHidden(name: string): boolean {
+  return /\/\.|\.map(?:\.br|\.gz)?$/i.test(name);
+}
+
+async function describe(name: string, path: string, web: ResolvedWeb): Promise<WebFile> {
+  const { size, mtimeMs } = await stat(path);
+  const type = getMimeType(name) ?? "application/octet-stream";
+  const bytes = type.includes("html") ? new Uint8Array(await readFile(path)) : null;
+  const hash = createHash("sha256");
+  for await (const part of bytes === null ? createReadStream(path) : [bytes]) hash.update(part);
+  const policy = bytes && policyOf(new TextDecoder().decode(bytes), web);
+  const headers = {
+    "content-type": type,
+    "cache-control": hashedAsset.test(name)
+      ? `public, max-age=${web.maxAge}, immutable`
+      : "no-cache",
+    ...(policy === null ? {} : { "content-security-policy": policy }),
+  };
+  return { path, size, mtimeMs, hash: hash.digest("base64url"), type, headers, bytes };
+}
+
+/**
+ * A name that contains a hash of the content, as Vite and esbuild write it: `app-BxA1_9zK.js`. A
+ * word such as `logo-portrait.svg` is not a hash: it has neither a digit, a capital nor `_`.
+ */
+const hashedAsset = /^\/assets\/.*-(?=[\w-]*[A-Z\d_])(?:[\w-]{8}|\w{9,})\.\w+$/;
