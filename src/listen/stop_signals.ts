@@ -13,20 +13,22 @@ export function onStopSignals(
   // With `--watch`, a changed file restarts the program in the same process, without a signal.
   globalThis.addEventListener("unload", terminate);
   Deno.addSignalListener("SIGINT", interrupt);
-  if (hasTerminate) Deno.addSignalListener("SIGTERM", terminate);
+  if (!isWindows()) Deno.addSignalListener("SIGTERM", terminate);
   return () => {
     globalThis.removeEventListener("unload", terminate);
     Deno.removeSignalListener("SIGINT", interrupt);
-    if (hasTerminate) Deno.removeSignalListener("SIGTERM", terminate);
+    if (!isWindows()) Deno.removeSignalListener("SIGTERM", terminate);
   };
 }
 
-const hasTerminate = Deno.build.os !== "windows";
+/** Windows has neither SIGTERM nor SIGHUP. */
+function isWindows(): boolean {
+  return Deno.build.os === "windows";
+}
 
 /** Calls `hangUp` at each SIGHUP, or `close` if the terminal was closed. */
 export function onHangUp(hangUp: () => void, close: () => void): () => void {
-  // Windows has no SIGHUP signal.
-  if (Deno.build.os === "windows") return () => {};
+  if (isWindows()) return () => {};
   const hadTerminal = Deno.stdin.isTerminal();
   const listener = () => {
     // A SIGHUP can also mean that the terminal was closed: then this process has no terminal.

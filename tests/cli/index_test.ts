@@ -1,7 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { openDatabase } from "../../mod.ts";
 import { decideCliRights } from "../../src/cli/cli_service.ts";
-import { openService } from "../../src/cli/run_service.ts";
+import { prepareService } from "../../src/cli/prepare_service.ts";
+import { bannerOf, openService } from "../../src/cli/run_service.ts";
+import { parseServeArguments } from "../../src/cli/serve_arguments.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { runScript, scratchFolder } from "../support/scratch.ts";
@@ -17,6 +19,42 @@ INSERT INTO [${hostile}] VALUES (1, 'x', 1)`;
 
 /** As a browser sends it. */
 const browser = { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
+
+Deno.test("with --web, GET / of the command line is the page, which a configuration may have, too", async () => {
+  await using folder = await scratchFolder();
+  const { path } = folder;
+  for (const name of ["a", "b"]) {
+    await Deno.mkdir(`${path}/${name}`);
+    await Deno.writeTextFile(`${path}/${name}/index.html`, `page ${name}`);
+  }
+  await Deno.writeTextFile(
+    `${path}/service.ts`,
+    `import { openDatabase } from "${new URL("../../mod.ts", import.meta.url)}";
+    export default {
+      db: await openDatabase("sqlite::memory:"),
+      secret: "sixteen or more characters",
+      web: { folder: "${path}/a", csp: false },
+      resources: [],
+    };`,
+  );
+  const runtime = systemRuntime(() => {});
+  const config = ["--config", `${path}/service.ts`];
+  for (const [args, content] of [[["--web", `${path}/b`], "page b"], [config, "page a"]] as const) {
+    const command = parseServeArguments(args);
+    if (command.kind !== "serve") throw new Error(command.kind);
+    const opened = await openService(await prepareService(command, { runtime, token: "token" }));
+    const response = await opened.app.fetch(new Request("http://127.0.0.1/", { headers: browser }));
+    assertEquals([response.status, await response.text()], [200, content]);
+    const place = { version: "1.0.0", host: "127.0.0.1", port: 8000 };
+    assertStringIncludes(bannerOf(opened, place), "\nPage: http://127.0.0.1:8000/\n");
+    await opened.app.close();
+  }
+  const both = parseServeArguments([...config, "--web", `${path}/b`]);
+  if (both.kind !== "serve") throw new Error(both.kind);
+  const { config: { web, db } } = await prepareService(both, { runtime, token: "token" });
+  assertEquals(web, { folder: `${path}/b`, csp: false });
+  await db.close();
+});
 
 Deno.test("GET / of the command line leads to the index, whose links work and whose names are escaped", async () => {
   await using folder = await scratchFolder();

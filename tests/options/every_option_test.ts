@@ -98,6 +98,7 @@ const serviceBase = {
   secret: "sixteen or more characters",
   kv: ":memory:",
   cors: { origin: "*" },
+  web: { folder: new URL("../../docs/pictures", import.meta.url).pathname, spa: "get.svg" },
   mcp: { hosts: ["api.example.com"] },
   openapi: {
     info: { license: { name: "MIT", url: "https://opensource.org/license/mit" } },

@@ -20,6 +20,7 @@ const app: Listenable = {
   },
   announceStop: () => console.log("announced"),
   drain: () => console.log("drained"),
+  hangUp: () => console.log("hung up"),
   close: () => Promise.resolve(),
 };
 

@@ -52,9 +52,11 @@ Deno.test("a signal that comes twice at once is one", async () => {
   assertEquals(await child.ended(), 0, child.stderr());
 });
 
-Deno.test("an unhandled rejection is observed and ends nothing", async () => {
+Deno.test("an unhandled rejection is observed and ends nothing, and a SIGHUP reaches the app", async () => {
   await using child = startChild([processFile, "200"]);
   const [, url = ""] = await child.printed(/^url (.*)$/m);
+  child.signal("SIGHUP");
+  await child.printed(/^hung up$/m);
   for (let i = 0; i < 3; i++) {
     assertEquals(await (await fetch(`${url}/forgotten`)).text(), "ok");
   }

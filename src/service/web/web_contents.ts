@@ -64,7 +64,8 @@ async function compress(file: WebFile): Promise<Bytes | null> {
   const opened = await openFile(file);
   if (opened === null) return null;
   // A stream compresses in parts, so that other requests are handled between two parts.
-  const bytes = await new Response(opened.body.pipeThrough(new CompressionStream("gzip"))).bytes();
+  const zipped = new Response(opened.body.pipeThrough(new CompressionStream("gzip")));
+  const bytes = new Uint8Array(await zipped.arrayBuffer());
   return opened.isListed ? bytes : null;
 }
 

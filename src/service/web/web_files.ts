@@ -53,7 +53,7 @@ async function* walk(
   const [root = ""] = above;
   for (const entry of await readdir(folder)) {
     const name = `${prefix}/${entry}`;
-    // A link may lead nowhere, out of the folder, to a hidden file, or to a folder that contains it.
+    // A link may lead nowhere, out of the folder, to a hidden file, or to a folder above itself.
     const path = await realpath(join(folder, entry)).catch(() => null);
     if (path === null || !path.startsWith(root + sep) || above.includes(path)) continue;
     if (isHidden(name) || isHidden(path.slice(root.length).replaceAll(sep, "/"))) continue;

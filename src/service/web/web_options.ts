@@ -8,7 +8,7 @@ export interface WebOptions {
   readonly folder: string;
   /** The file for navigations to unknown paths. `false`: none. Default: `index.html`. */
   readonly spa?: string | false | undefined;
-  /** Directives that replace directives of the default policy. `false`: no policy. Default: none. */
+  /** Directives that replace those of the default policy. `false`: no policy. Default: none. */
   readonly csp?: Readonly<Record<string, string>> | false | undefined;
   /** How long browsers keep assets with a hash in their name, in seconds. Default: 31,536,000. */
   readonly maxAge?: number | undefined;

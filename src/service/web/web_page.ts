@@ -74,7 +74,8 @@ class Listing {
     const asked = name.endsWith("/") ? `${name}index.html` : name;
     // The name of a file contains no slash, so no file has a path with an encoded slash.
     if (this.#files.has(asked) && !/%2f/i.test(path)) return asked;
-    const isPage = spa !== false && /^\/(?:.*\/)?[^./]*$/.test(name) && isNavigation(headers);
+    // A name with an extension is that of a file, as are names of hidden files.
+    const isPage = spa !== false && !/^$|\/\.|\.[^/]*$/.test(name) && isNavigation(headers);
     return isPage ? `/${spa}` : "";
   }
 

@@ -1,6 +1,7 @@
 import {
   all,
   type App,
+  type AppConfig,
   createApp,
   type Database,
   integer,
@@ -22,11 +23,15 @@ const proofs = table("proofs", { id: integer().primaryKey(), title: text().notNu
 const asked = table("asked", { id: integer().primaryKey(), title: text().notNull() });
 
 /** The service of the pages in a browser, over a database that it prepares. */
-export async function openBrowserApp(url: string): Promise<{ app: App; db: Database }> {
+export async function openBrowserApp(
+  url: string,
+  page: Pick<AppConfig, "web"> = {},
+): Promise<{ app: App; db: Database }> {
   const db = await openDatabase(url);
   await db.createTables([notes, proofs, asked]);
   const auth = { public: true, create: () => all(), update: () => all(), delete: () => all() };
   const app = await createApp({
+    ...page,
     db,
     kv: ":memory:",
     secret: "a secret for the tests only",
