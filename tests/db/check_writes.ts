@@ -36,7 +36,7 @@ const took = Math.round((performance.now() - start) / 1_000);
 console.log(
   `${totals.groups} groups of ${totals.writes} writes, ${totals.shared} in shared transactions, ` +
     `${totals.rolledBack} transactions rolled back, ${totals.reordered} groups in another order, ` +
-    `${took} s`,
+    `${totals.unavailable} ran again for lack of a database, ${took} s`,
 );
 for (const [status, count] of [...statuses].toSorted()) console.log(`${status}: ${count}`);
 if (failure !== null) console.log(failure);
