@@ -11,7 +11,6 @@ export type AccountRouteDescription =
   & Pick<RouteDescription, "id" | "summary" | "body" | "answers">
   & Partial<Pick<RouteDescription, "needsUser">>;
 
-/** Returns a route's description. `protection` says what a request costs and requires. */
 export function describeAccountRoute(
   { needsUser = false, ...description }: AccountRouteDescription,
   protection: OperationProtection | null,

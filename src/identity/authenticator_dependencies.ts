@@ -5,7 +5,6 @@ import type { Database } from "../db/database.ts";
 
 export interface AuthenticatorDependencies {
   readonly runtime: Runtime;
-  /** Opens the key-value store when something must be stored. */
   readonly store: Pick<AppStore, "need">;
   readonly guard: Guard;
   readonly db: Database;

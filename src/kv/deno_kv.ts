@@ -88,7 +88,6 @@ export function encodeRecord(
     : [value];
 }
 
-/** Decodes a record in a Deno KV. Throws a plain Error if another program wrote it. */
 export function decodeRecord(key: KeyValueKey, stored: DenoKvEntry, now: number): KvRecord {
   const { value, versionstamp } = stored;
   if (versionstamp === null) {

@@ -1,6 +1,5 @@
 import type { KeyValue, KeyValueEntry, KeyValueKey } from "./key_value.ts";
 
-/** Yields all entries below a prefix in key order. Reads them page by page. */
 export async function* entriesBelow(
   store: KeyValue,
   prefix: KeyValueKey,

@@ -116,7 +116,6 @@ export class HotKeys {
     if (this.#ready.length > 0) this.#schedule();
   }
 
-  /** Tries to commit waiting changes. Resolves when each of them is stored or has failed. */
   async #attempt(queues: readonly KeyQueue[], tries: number): Promise<void> {
     const waiting = queues.filter((queue) => queue.updates.length > 0);
     if (waiting.length === 0) return;
@@ -224,7 +223,6 @@ const maxOpenBatches = 16;
 /** Maximum number of keys that a store reads in one snapshot. */
 const keysOfOneMoment = 10;
 
-/** Returns true if a later change in the same commit deletes this record. */
 function isDeletedAfter(
   index: number,
   { key }: KeyValueMutation,

@@ -2,7 +2,6 @@ import { encodeKey } from "./key_encoding.ts";
 import type { KeyValueKey, KeyValueMutation } from "./key_value.ts";
 
 export interface KeyChange<Result> {
-  /** The value with which {@link HotKeys.update} resolves after the change is stored. */
   readonly result: Result;
   /** The new record. Null deletes the record; undefined keeps it. */
   readonly record?:

@@ -105,7 +105,6 @@ export type KeyValueCommitResult = { readonly ok: true; readonly versionstamp: s
 
 /** A claimed key. The claim can be revoked if the claimed work was not done. */
 export interface KeyClaim {
-  /** Frees the key. Rejects with a `StoreError` if the store does not respond. */
   revoke(): Promise<void>;
 }
 

@@ -23,9 +23,7 @@ export function storeLocationMistake(kv: string): string | null {
     : "takes http:// on this machine alone: use https://";
 }
 
-/**
- * Returns an error message for a path like `a.db-wal`, which SQLite deletes when it opens `a.db`.
- */
+/** Returns a message for a path like `a.db-wal`, which SQLite deletes when it opens `a.db`. */
 export function companionFileMistake(path: string): string | null {
   const [end] = /-(?:wal|shm|journal|mj[0-9a-f]+)$/i.exec(path) ?? [];
   return end === undefined

@@ -225,7 +225,6 @@ export function validateCommit({ checks = [], mutations, claim }: KeyValueCommit
   }
 }
 
-/** Serializes a value. Throws a plain Error if it cannot be cloned or is too large. */
 export function serializeValue(key: KeyValueKey, value: unknown): Uint8Array {
   let bytes: Uint8Array;
   try {

@@ -35,7 +35,6 @@ export interface AppStore {
   close(): Promise<void>;
 }
 
-/** Opens the key-value store of an app. Throws a plain Error if it cannot be opened. */
 export async function openKeyValueStore(
   option: KeyValueOption | undefined,
   runtime: Runtime,

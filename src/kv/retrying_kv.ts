@@ -29,7 +29,6 @@ export class RetryingKv {
     this.#breaker = new CircuitBreaker(options.clock, () => kv.get(["probe"]));
   }
 
-  /** Returns the deadline of an operation that starts now. Throws if the store was closed. */
   startDeadline(limitMs?: number): Deadline {
     if (this.#isClosed) throw new StoreError("unavailable", new Error("The store is closed"));
     return this.cleanupDeadline(limitMs);

@@ -45,7 +45,6 @@ type MakeStream = (ended: (stream: LiveStream) => void) => LiveStream;
 type Prepare = (context: StreamContext) => MaybePromise<MakeStream>;
 
 export class LiveHub {
-  /** The numbers of opened, ended and refused streams since the hub was created. */
   readonly counts = noCounts();
   readonly #options: LiveHubOptions;
   readonly #scopes: ScopeRecheck;
@@ -82,7 +81,6 @@ export class LiveHub {
     return this.#sessions.size;
   }
 
-  /** Number of open streams that have caught up with the change feed. */
   get liveSize(): number {
     let count = 0;
     for (const stream of this.#sessions.keys()) if (stream.isLive) count++;

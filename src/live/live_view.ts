@@ -33,7 +33,6 @@ export interface ShownRelation extends Pick<Related, "relation" | "filter" | "li
 
 /** A right to read related rows of another resource, on which a live view depends. */
 export interface ViewRight extends ScopedRequest {
-  /** The subscriber's right; null if no rows of that resource may be included. */
   readonly grant: Grant | null;
   regranted(grant: Grant | null): LiveView;
 }

@@ -2,7 +2,6 @@ import { oneOf } from "../options/option_kinds.ts";
 import { isOnDenoDeploy } from "./deno_deploy.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** The description of the option `env`. The variable `SERVICE_ENV` accepts the same values. */
 export const envOptionRule = oneOf("development", "production");
 
 /** Returns true in production: by `env`, else by `SERVICE_ENV`, and always on Deno Deploy. */

@@ -15,7 +15,6 @@ export interface SecretSource {
 
 const minSecretLength = 16;
 
-/** Describes an option for a secret, or for a list of secrets of which the first encrypts. */
 export function secretOptionRule(): Option<string | readonly string[] | undefined> {
   return testedValue<string | readonly string[]>(
     `a text of ${minSecretLength} characters or more, or a list of such texts`,

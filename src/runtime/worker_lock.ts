@@ -45,7 +45,6 @@ interface WebLocks {
   query(): Promise<{ readonly held?: readonly { readonly name?: string }[] }>;
 }
 
-/** Returns the Web Locks API, or null if the host lacks it, as older versions of Deno do. */
 function webLocks(): WebLocks | null {
   // The types of Deno do not declare Web Locks yet.
   return (navigator as { readonly locks?: WebLocks }).locks ?? null;

@@ -74,7 +74,6 @@ export const decimalColumnOptionRules = groupOf<DecimalColumnOptions>()({
   ...limit(digits()),
 }).required();
 
-/** Defines the options of the kinds of columns that have only `min` and `max`. */
 export const valueLimitOptionRules = {
   integer: group(limit(whole({ from: Number.MIN_SAFE_INTEGER }))).required(),
   bigint: group(limit(digits())).required(),
@@ -118,7 +117,6 @@ function textPattern(pattern: string | RegExp, subject: string): TextPattern {
   }
 }
 
-/** Parses `min` and `max`. Throws an Error for an invalid limit or an empty range. */
 export function parseValueLimits(
   kind: ColumnKind,
   { min, max }: ValueLimits<unknown>,

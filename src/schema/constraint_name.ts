@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Joins an index's or constraint's name. A hash shortens a name that is too long for Postgres. */
+/** Returns an index's or constraint's name. A hash shortens a name too long for Postgres. */
 export function constraintName(parts: readonly string[], what: string): string {
   const whole = [...parts, what].join("_");
   if (nameBytes(whole) <= maxNameBytes) return whole;

@@ -3,7 +3,6 @@ export interface ExactNumber {
   readonly rawJSON: string;
 }
 
-/** Returns true if a value is an {@link ExactNumber}, which `JSON.parse` never creates. */
 export function isExactNumber(value: unknown): value is ExactNumber {
   return typeof value === "object" && rawJson.isRawJSON(value);
 }

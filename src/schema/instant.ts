@@ -52,12 +52,10 @@ export function instantOf(epochMs: number): string {
   return instant;
 }
 
-/** Returns the whole seconds from 1970 to a canonical timestamp. */
 export function epochSecond(instant: string): number {
   return Date.parse(`${instant.slice(0, 19)}Z`) / 1000;
 }
 
-/** Returns true if the string is a canonical timestamp with 1 to 6 fraction digits. */
 export function isInstant(text: string): boolean {
   return canonicalShape.test(text);
 }

@@ -4,9 +4,7 @@ import { isExactNumber } from "./exact_number.ts";
 /** Maximum bytes of one UTF-16 code unit in JSON: a control character has six, `\u0001`. */
 export const maxBytesOfCharacter = 6;
 
-/**
- * Returns true if a value's JSON has at most `maxBytes` bytes. Repeated objects count each time.
- */
+/** Returns true if a value's JSON has at most `maxBytes` bytes. A repeated object counts again. */
 export function jsonFits(value: unknown, maxBytes: number): boolean {
   return leftAfter(value, maxBytes / maxBytesOfCharacter, lengthOf, maxLevels) >= 0 ||
     leftAfter(value, maxBytes, bytesOfText, maxLevels) >= 0;

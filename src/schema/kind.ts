@@ -62,7 +62,6 @@ export const unrestrictedRules: ValueRules = Object.freeze({
 
 /** The behaviour of a column kind: parsing and order. Callers handle null themselves. */
 export interface Kind {
-  /** Converts a JSON value in a body to its JavaScript form. Throws {@link InvalidValue}. */
   fromJson(value: unknown, rules: ValueRules): unknown;
   /**
    * Converts a value in a filter or a path to its JavaScript form. Throws {@link InvalidValue}.

@@ -40,7 +40,7 @@ export type SchemaResult<Output> =
 export interface SchemaIssue {
   /** The message, for a human reader. */
   readonly message: string;
-  /** Keys (or objects with the member `key`) of the path. Absent if the whole value is invalid. */
+  /** The path: keys, or objects with the member `key`. Absent if the whole value is invalid. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
@@ -54,9 +54,7 @@ export type SchemaOutput<Schema extends StandardSchema> = NonNullable<
   Schema["~standard"]["types"]
 >["output"];
 
-/**
- * Returns an issue's path as a string, e.g. `items.0.name`. Empty for an issue of the whole value.
- */
+/** Returns an issue's path as a string, e.g. `items.0.name`; "" for an issue of the whole value. */
 export function issuePath({ path = [] }: SchemaIssue): string {
   return path.map((step) => String(typeof step === "object" ? step.key : step)).join(".");
 }

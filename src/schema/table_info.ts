@@ -36,9 +36,7 @@ export type TimestampText = Exclude<TimestampFormat, `epoch-${string}`>;
 /** The format in tables of the service: its fixed width lets strings sort by time. */
 export const serviceTimestampFormat: TimestampText = "dateTtime.ffffffZ";
 
-/**
- * A type without a column kind, such as `inet` or an enum. Only the database compares its values.
- */
+/** A type without a column kind, such as `inet` or an enum. Only the database compares values. */
 export interface DatabaseType {
   /** The quoted name of the type, or of a domain's base type, for casts. Contains no length. */
   readonly sqlName: string;
@@ -116,9 +114,7 @@ export interface ColumnInfo extends ValueRules {
   readonly existingType: string | null;
   /** The type in an existing table, if no kind corresponds to it. */
   readonly databaseType?: DatabaseType;
-  /**
-   * True if the collation can equate different strings. Filters and keys still distinguish them.
-   */
+  /** True if the collation can equate different strings. Filters and keys distinguish them. */
   readonly looseCollation: boolean;
   /** True if a foreign key references a missing or undescribed table: SQLite refuses writes. */
   readonly unknownTarget: boolean;
@@ -255,7 +251,7 @@ export interface DeclaredTableParts
   readonly declared?: boolean;
   /** The only engine for which the table is declared. Default: all engines. */
   readonly engine?: string;
-  /** True forbids writes, as on any table without a key and any view that accepts no writes. */
+  /** True to forbid writes, which a table without a key and a read-only view always forbid. */
   readonly readOnly?: boolean;
   readonly view?: ViewInfo | null;
   /** True if all rows have different keys. Default: true. */

@@ -18,9 +18,7 @@ export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table")
 /** The property of a column that contains its description. */
 export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
 
-/**
- * The type of a name that TypeScript does not know. The service checks the columns at its start.
- */
+/** The type of a name that TypeScript does not know. The service checks columns at its start. */
 // The type is `any`, because only `any` is assignable to and from every name.
 // deno-lint-ignore no-explicit-any
 export type AnyTable = any;
@@ -28,9 +26,7 @@ export type AnyTable = any;
 /** @internal True for a name that TypeScript does not know: its type is `any` or `string`. */
 export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
 
-/**
- * A column of values `T`, of any library. The compiler rejects columns of tables other than `Of`.
- */
+/** A column of values `T`, of any library. The compiler rejects columns of tables except `Of`. */
 export interface ColumnLike<T, Of = AnyTable> {
   /** Exists only for the compiler, which infers types from it. */
   readonly _: { readonly data: T; readonly tableName?: Of };
@@ -234,7 +230,6 @@ function describeKey(
   };
 }
 
-/** Returns the missing indexes for foreign keys. One index can serve several keys. */
 function indexesOfKeys(
   keys: readonly (readonly string[])[],
   { indexes, uniques }: Pick<TableInfo, "indexes" | "uniques">,

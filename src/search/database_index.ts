@@ -88,5 +88,4 @@ export class DatabaseIndex implements IndexBackend {
   }
 }
 
-/** The table that contains the names and the formats of a database's search indexes. */
 const shapes = rawSql('"_service_search"');

@@ -83,7 +83,6 @@ async function* pagesOf(
   }
 }
 
-/** Returns the keys of all rows in scope; null if they are too many for the engine. */
 async function keysInScope(
   { index: { table, reader } }: SearchedIndex,
   { connection, plan: { where } }: SearchedReads,

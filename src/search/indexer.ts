@@ -45,7 +45,6 @@ export interface FailedIndexing {
 /** Receives an indexing error and the affected rows. The write of these rows has succeeded. */
 export type IndexErrorHandler = (error: unknown, failed: FailedIndexing) => MaybePromise<void>;
 
-/** Reports a failure to the observer and to the deployer's handler. */
 export type ReportFailure = (error: unknown, keys: readonly Key[]) => Promise<void>;
 
 /**

@@ -81,9 +81,7 @@ export class SearchIndexes {
     return this.#listOf(driver, table);
   }
 
-  /**
-   * Starts to fill all indexes in the background, with retries. Rejects for unsupported indexes.
-   */
+  /** Fills all indexes in the background, with retries. Rejects for an unsupported index. */
   async start(): Promise<void> {
     await Promise.all(this.#open.map(({ backend }) =>
       backend.validate?.().catch((error) => {
@@ -95,7 +93,6 @@ export class SearchIndexes {
     this.outbox?.start();
   }
 
-  /** Indexes all rows again, one index after the other, and removes documents of missing rows. */
   async reindex({ onProgress = () => {} }: ReindexOptions = {}): Promise<void> {
     for (const open of this.#open) {
       const index = open.index.name;

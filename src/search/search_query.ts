@@ -62,9 +62,7 @@ const plainWordPattern = /[a-z0-9]+/g;
 /** Maximum length of an indexed word. Longer words are truncated, because engines have limits. */
 const maxWordLength = 64;
 
-/**
- * Returns folded words: lower case, no diacritics, unified letters. All engines use these words.
- */
+/** Returns folded words: lower case, no diacritics, unified letters. All engines use them. */
 export function wordsOf(text: string): readonly string[] {
   if (isAscii(text)) return text.toLowerCase().match(plainWordPattern)?.map(cut) ?? [];
   const words: string[] = [];
@@ -75,7 +73,6 @@ export function wordsOf(text: string): readonly string[] {
 /** Maximum length of an indexed document, in characters. Engines reject longer documents. */
 const maxDocumentLength = 250_000;
 
-/** Returns the words of each string, separated by spaces, for the search index of an engine. */
 export function documentWords(texts: readonly string[]): readonly string[] {
   let left = maxDocumentLength;
   return texts.map((text) => {

@@ -6,7 +6,6 @@ import { isHttpException } from "./responder.ts";
 import type { AppEnv, Middleware } from "./middleware.ts";
 import type { RouteTable } from "../resource/routes/route_table.ts";
 
-/** The authentication of an app, with exceptions for single paths. */
 export interface Authentication {
   readonly authenticate: Middleware;
   /** The middleware of paths whose requests are not authenticated. */

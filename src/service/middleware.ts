@@ -10,7 +10,7 @@ export interface AppEnv {
   };
 }
 
-/** A Hono middleware of any app: TypeScript compares the parameters of methods less strictly. */
+/** A middleware of any Hono app: TypeScript compares parameters of methods less strictly. */
 export type Middleware = {
   run(context: Context<AppEnv>, next: Next): Promise<Response | void>;
 }["run"];

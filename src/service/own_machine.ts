@@ -3,13 +3,11 @@ import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 import type { PageRequest } from "./service_pages.ts";
 
-/** The callers that may see a page, and the error for all other callers. */
 export interface PageRule {
   /** The deployer's function; null if only clients on this machine may see the page. */
   readonly authorize:
     | ((request: Request, user: User | null) => boolean | PromiseLike<boolean>)
     | null;
-  /** The name of the option that sets this function. */
   readonly option: string;
   /** The start of error messages, such as `Cannot read the metrics`. */
   readonly cannot: string;

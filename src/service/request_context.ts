@@ -33,7 +33,6 @@ abstract class ConnectedCaller {
     return isServedByDeno(info) && info.completed instanceof Promise ? info.completed : null;
   }
 
-  /** Returns the part of a multiplexed stream that receives the response, or null. */
   part(): StreamPart | null {
     return findInnerRequest(this.info)?.part ?? null;
   }
@@ -128,9 +127,7 @@ export function prepareContextFirst(
   };
 }
 
-/**
- * Keeps early headers: Hono adds them only if `c.res` exists, so `c.header` first reads `c.res`.
- */
+/** Keeps early headers. Hono needs `c.res` to add them, so `c.header` first reads `c.res`. */
 function keepEarlyHeaders(context: Context<AppEnv>): void {
   // V8 would keep the objects of a closure until its next major garbage collection, so the function
   // is bound instead. With a closure, minor collections took a sixth of the CPU time.

@@ -23,7 +23,6 @@ export const securityHeadersOptionRule = either(
   }),
 ).default(true);
 
-/** Creates the responses of an app, with security headers and with safe header values. */
 export interface Responder {
   /** Converts a reply to a response, without the body for HEAD. See {@link adopt} for `isSent`. */
   respond(reply: Reply, method: string, isSent?: boolean): Response;
@@ -170,7 +169,6 @@ export type ErrorResponder = (thrown: unknown, request: Request, prefix: string)
 /** The status in metrics if the client disconnected before the response. nginx uses it, too. */
 const clientLeftStatus = 499;
 
-/** Returns true if the cause of an error is that the client has disconnected. */
 function hasLeft(error: unknown, request: Request): boolean {
   if (error instanceof Error && error.name === "BadResource") return request.bodyUsed;
   const mayBe = error instanceof Problem
@@ -240,7 +238,6 @@ export function createErrorResponder(
 /** Hono's `HTTPException`, recognized by its members: a middleware may use another copy of Hono. */
 interface HttpException extends Error {
   readonly status: number;
-  /** The response that the middleware passed to the exception's constructor. */
   readonly res?: Response | undefined;
   getResponse(): Response;
 }

@@ -75,7 +75,6 @@ export interface ServicePage {
 export interface PageRequest {
   readonly raw: Request;
   user(): User | null;
-  /** Returns the IP address of the connection's other end; null if unknown. */
   address(): string | null;
 }
 
@@ -96,7 +95,6 @@ export function createServicePages(options: ServicePagesOptions): readonly Servi
   return options.health ? [...healthPages(options), ...problems] : problems;
 }
 
-/** Creates the pages about problem types, to which the member `type` of problems leads. */
 export function createProblemPages(): readonly ServicePage[] {
   return [
     {
@@ -223,10 +221,8 @@ function html(body: string): Reply {
   return { status: 200, headers, body };
 }
 
-/** The health check of a dependency, such as the database, the store or the search index. */
 export interface HealthCheck {
   readonly name: string;
-  /** True if requests still succeed when the dependency fails. */
   readonly isDispensable?: boolean | undefined;
   run(): Promise<unknown>;
 }

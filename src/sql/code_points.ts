@@ -16,9 +16,7 @@ export function firstCodePoints(text: string, count: number): string | null {
   return end < text.length ? text.slice(0, end) : null;
 }
 
-/**
- * Returns the smallest string above all strings with `prefix`, or null. Ranges can use an index.
- */
+/** Returns the smallest string above all that begin with `prefix`, or null, for a range search. */
 export function upperBoundOfPrefix(prefix: string): string | null {
   const characters = Array.from(prefix);
   for (;;) {

@@ -77,7 +77,7 @@ export interface Dialect {
   hasOtherForms(value: unknown, column: ColumnInfo): boolean;
   /** Returns the column's expression in a select list, with full precision. */
   selected(column: ColumnInfo): Fragment;
-  /** Returns the expression for equality, without collations. `row` is the alias of the row. */
+  /** Returns the column's expression for equality, without collations. `row` is the row's alias. */
   operand(column: ColumnInfo, row?: Fragment): Fragment;
   /** Returns the column as a string for text operators: {@link operand} for a text column. */
   textOperand(column: ColumnInfo): Fragment;
@@ -134,9 +134,7 @@ export interface Dialect {
    */
   readonly leadingColumns: string;
 
-  /**
-   * Returns which comparisons with the column have the same result in memory as in the database.
-   */
+  /** Returns which comparisons with the column have equal results in memory and the database. */
   comparesAsMemory(column: ColumnInfo): ComparesAsMemory;
   /** The operators for which tests have proved that memory and engine return the same result. */
   readonly certified: CertifiedOperators;

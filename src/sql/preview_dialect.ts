@@ -1,7 +1,7 @@
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Fragment, SqlValue } from "./fragment.ts";
 
-/** Reads beginnings of values. A length counts code points of text or of a document, or bytes. */
+/** Reads beginnings of values. A length counts code points (of documents as text), or bytes. */
 export interface PreviewDialect {
   /** Returns a column, cut slightly above `length`: {@link cut} thus recognizes a longer value. */
   selected(column: ColumnInfo, length: number): Fragment;

@@ -19,7 +19,6 @@ export function toSortableDecimal(plain: string): string {
     : `2${String(middle + exponent).padStart(4, "0")}${mantissa}`;
 }
 
-/** Returns the decimal of a sortable string, without trailing zeros. */
 export function fromSortableDecimal(sortable: string): string {
   if (sortable === zero) return "0";
   const isNegative = sortable.startsWith("0");

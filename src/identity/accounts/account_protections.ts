@@ -8,7 +8,6 @@ interface GateOptions extends Pick<AccountProtectionOptions, "cost" | "pow"> {
   readonly captcha: boolean | { readonly action?: string | undefined };
 }
 
-/** Returns the limits and requirements of account routes. Throws for a wrong option. */
 export function resolveAccountProtections(
   { login: { captcha, pow, cost: { failed: cost } }, signup, passwordReset }:
     ResolvedPasswordAuthOptions,

@@ -57,7 +57,6 @@ interface RouteEnv {
   readonly Variables: { user: User | null | undefined };
 }
 
-/** Creates the Hono app with the account routes, to be mounted at `{basePath}/auth`. */
 export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEnv> {
   const { service, protections, basePath } = options;
   const hono = new Hono<RouteEnv>();

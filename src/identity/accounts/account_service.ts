@@ -17,13 +17,11 @@ export interface AccountService {
   readonly cookie: SessionCookie;
   readonly passwords: Passwords;
   readonly rules: PasswordRules;
-  /** Decides if a login is risky; null without such a check. */
   readonly risk: LoginRisk | null;
   readonly counters: HourlyCounters;
   readonly turns: LoginLimiter;
   /** Sends an email. Never rejects. */
   readonly sendMail: (mail: Mail) => Promise<void>;
-  /** The deployer's pages to which links in emails lead. */
   readonly links: { readonly verify: string; readonly reset: string };
   /** Runs work after the response, so that the response time does not reveal existing accounts. */
   readonly later: BackgroundTasks;

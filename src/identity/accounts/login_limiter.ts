@@ -81,13 +81,12 @@ interface LoginSubjects {
   readonly address: string | null;
 }
 
-/** Counts failed logins, and decides if a login needs a CAPTCHA. */
 export interface LoginRisk {
   needsCaptcha(request: Request, subjects: LoginSubjects): Promise<boolean>;
   failed(subjects: LoginSubjects): Promise<void>;
 }
 
-/** Creates the check. It never refuses the right password, or anyone could lock a user out. */
+/** Creates the check. It must accept the right password: otherwise, anyone could lock users out. */
 export function createLoginRisk(
   required: CaptchaRequired | undefined,
   counters: HourlyCounters,
@@ -172,7 +171,6 @@ export class HourlyCounters {
 
 const hourMs = 3_600_000;
 
-/** Returns the stored count, or 0 if there is none or its hour is over. */
 function current(value: unknown, now: number): Count {
   return isCount(value) && now < value.beganAt + hourMs && now >= value.beganAt
     ? value

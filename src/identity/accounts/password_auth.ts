@@ -141,7 +141,7 @@ async function openService(
   };
 }
 
-/** Returns the pages of links. Ignores `Host`, which an attacker could forge to get the token. */
+/** Returns the pages for links in emails. Ignores `Host`, which an attacker could forge. */
 function linksOf(
   { signup, passwordReset, sendMail, links }: ResolvedPasswordAuthOptions,
   { isProduction, path }: AuthenticatorDependencies,

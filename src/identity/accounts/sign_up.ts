@@ -136,7 +136,6 @@ async function addProven(
   return { status: 200, body: { next: "login" }, signupCookie: "" };
 }
 
-/** Returns the problem for a link opened in another browser, without the correct password. */
 function unprovenSignup(isMissing: boolean): Problem {
   const message = isMissing
     ? "is needed: this is not the browser that has signed up"

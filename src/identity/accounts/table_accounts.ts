@@ -111,7 +111,6 @@ export function unfilledColumn({ table, columns }: Columns): ColumnInfo | null {
   ) ?? null;
 }
 
-/** Runs `work`, and converts a database error to the problem that the client receives. */
 async function answered<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -172,7 +171,6 @@ function setsRoles(column: ColumnInfo, roles: readonly string[]): boolean {
   return roles.length > 0 || column.default === null;
 }
 
-/** Returns an error message if the column cannot store the roles of new accounts, else null. */
 export function newRolesError(column: ColumnInfo, roles: readonly string[]): string | null {
   return setsRoles(column, roles) ? mistakeOfRoles(column, roles) : null;
 }

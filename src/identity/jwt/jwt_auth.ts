@@ -113,7 +113,6 @@ class VerifiedTokens {
     return known !== undefined && this.#clock.now() < known.goodUntil ? known.identification : null;
   }
 
-  /** Remembers a token until `goodUntil`; null for a token that never expires. */
   add(authorization: string, identification: Identification, goodUntil: number | null): void {
     const until = goodUntil ?? this.#clock.now() + unendingMs;
     this.#known.set(authorization, { identification, goodUntil: until });

@@ -13,7 +13,6 @@ interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
   readonly onChange: () => void;
 }
 
-/** Creates the function that verifies tokens. Throws a plain Error if a key cannot be used. */
 export function createTokenVerifier(
   options: ResolvedJwtAuthOptions,
   parts: KeySourceOptions,
@@ -126,7 +125,6 @@ class KeySet {
     this.#options = options;
   }
 
-  /** Returns the keys. Rejects with a 503 if no fetch has succeeded yet. */
   async keys(): Promise<VerificationKey> {
     const now = this.#options.clock.elapsedMs();
     if (this.#known === null) await this.#fetchAfter(firstPauseMs);

@@ -90,7 +90,6 @@ export class SessionCookie {
   }
 }
 
-/** The session tokens of a `Cookie` header, one for each possible name of the cookie. */
 interface CookieTokens {
   readonly secure: string | null;
   readonly plain: string | null;

@@ -97,7 +97,6 @@ export class Sessions {
     });
   }
 
-  /** Returns the user of a session's token; null for an unknown token or an ended session. */
   identify(token: string): MaybePromise<Identification | null> {
     // Checks only the length: checking the form would cost time, and nearly all tokens are cached.
     return token.length > maxTokenLength ? null : this.#trusted.identify(token);
@@ -226,7 +225,6 @@ export function createSessionAuth(
   };
 }
 
-/** Throws a 401 that removes the cookie of the session. */
 function ended(request: Request, isCookie: boolean, cookie: SessionCookie): never {
   const headers = new Headers();
   if (isCookie) cookie.clear(headers, request);

@@ -8,7 +8,6 @@ export interface GroupMemoryLimits {
 
 export interface GroupHolder {
   readonly identity: string;
-  /** Frees the memory of the groups, because other aggregates need it. */
   dropGroups(): void;
 }
 

@@ -174,7 +174,6 @@ interface Shown {
   readonly passes: boolean;
 }
 
-/** Returns an id of a group key. Two keys have equal ids only if the keys are equal. */
 function idOf(key: readonly unknown[], columns: readonly ColumnInfo[]): string {
   const ids = columns.map((column, index) => {
     const value = key[index] ?? null;

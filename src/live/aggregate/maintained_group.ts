@@ -35,7 +35,6 @@ export interface Extreme {
   compare(left: unknown, right: unknown): number;
 }
 
-/** Returns how to maintain an aggregate in memory, or null if the result could become inexact. */
 export function maintenancePlan(
   requested: AggregatePlan,
   groups: AggregateColumns,
@@ -115,7 +114,6 @@ export interface MetricResult {
   readonly compared: unknown;
 }
 
-/** Converts a group of a query result, or returns null if the group cannot be updated in memory. */
 export function toMaintainedGroup(
   { key, metrics }: AggregateGroup,
   rank: number,
@@ -179,7 +177,6 @@ export function addRow(
   return true;
 }
 
-/** Returns a metric's value for a group; null if only the database can compute its exact value. */
 export function metricResult(
   metric: Metric,
   group: MaintainedGroup,

@@ -12,7 +12,6 @@ import { EventRenderer, type SubscriberGroup } from "./subscriber_group.ts";
 import type { Transition } from "../match/row_change.ts";
 import { runAfterPendingIo } from "../../runtime/runtime.ts";
 
-/** The bytes of a group's events; null if the group has no events. */
 export type GroupBytes = Uint8Array | "too-large" | null;
 
 export type BytesForGroup = (group: SubscriberGroup) => GroupBytes;
@@ -35,7 +34,7 @@ export class FanOut {
     return this.#isUnderway;
   }
 
-  /** Sends each group's bytes. The next step must wait for the promise (if many subscribers). */
+  /** Sends each group's bytes. Before the next step, the caller must await the result. */
   deliver(
     groups: readonly SubscriberGroup[],
     to: Position | null,
@@ -239,7 +238,6 @@ export class BatchDelivery {
     return fanOut.deliver(groups, to, { chunkFor, alreadyServed });
   }
 
-  /** Sends events to subscribers whose rows differ from their group's. Returns the subscribers. */
   #sendIndividual(): ReadonlySet<LiveSubscriber> {
     const served = new Set<LiveSubscriber>();
     for (const [group, individual] of this.#events.individual) {

@@ -80,7 +80,6 @@ export class BatchDispatch {
     }
   }
 
-  /** Handles a changed row that the filter of the group reads through a relation. */
   matchRelated(group: SubscriberGroup, change: Change): void {
     if (!group.hasListeners) return;
     this.isolate([group], () => {
@@ -89,7 +88,6 @@ export class BatchDispatch {
     });
   }
 
-  /** Handles a changed row that the streams of the groups include through a relation. */
   matchIncluded(includeGroup: IncludeGroup, change: Change): void {
     if (change.kind === "truncate" || change.kind === "touch") return this.#overflow(includeGroup);
     this.isolate(includeGroup.groups, () => this.#affectedParents.add(change, includeGroup));

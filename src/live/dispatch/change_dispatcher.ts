@@ -41,7 +41,6 @@ export class ChangeDispatcher {
     return group;
   }
 
-  /** Removes a member from a group. Deletes the group if no member remains. */
   leave(group: SubscriberGroup): void {
     group.size--;
     if (group.size > 0) return;

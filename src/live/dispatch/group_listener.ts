@@ -24,7 +24,6 @@ export interface TransitionListener extends GroupListener {
   doubt(rowChange: RowChange): void;
 }
 
-/** The events of a subscriber group: for all its live subscribers, and for single subscribers. */
 export interface GroupEvents {
   readonly events: readonly Transition[];
   /** Events for clients whose rows differ from the group's; null if a client must start over. */

@@ -29,9 +29,7 @@ export type InvalidationReason =
   | "window_reread"
   | "query_too_expensive";
 
-/**
- * Returns a server-sent event without an `id` line. `data` repeats the type, for simple clients.
- */
+/** Returns a server-sent event without an `id` line. `data` repeats the type for simple clients. */
 export function eventText(type: EventType, data: Readonly<Record<string, unknown>>): string {
   // `writeJson` returns no line breaks: it escapes them in strings, and does not indent. The type
   // is inserted as text, because a copy of `data` with the type in it takes measurable time.

@@ -47,7 +47,6 @@ export class ChangeFeed {
     this.#stopHints = options.log.onHint(() => this.wake());
   }
 
-  /** Starts a feed that publishes the changes after the current end of the log. */
   static async start(options: ChangeFeedOptions): Promise<ChangeFeed> {
     const feed = new ChangeFeed(options, await options.log.end());
     // Reads changes that were committed after `end()` read the log, but before hints arrived.

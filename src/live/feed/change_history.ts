@@ -61,7 +61,6 @@ export class ChangeHistory {
     return this.readFromMemory(cursor, max) ?? this.#readFromLog(cursor, max);
   }
 
-  /** Returns changes from the ring buffer, or null if the buffer no longer contains them. */
   readFromMemory({ position, within }: HistoryCursor, max: WindowLimits): HistoryWindow | null {
     const isInLog = within !== null && "changes" in within;
     const start = within === null || isInLog ? this.#ringBuffer.find(position) : within.entry;
@@ -225,7 +224,6 @@ export class RingBuffer {
     return this.#entries[number - this.#first];
   }
 
-  /** Returns the number of the first entry after a position; null if that entry was dropped. */
   find(position: Position): number | null {
     if (!coversPosition(position, this.#start)) return null;
     let low = 0;

@@ -143,7 +143,6 @@ export class AffectedParents<G extends AffectedGroup> {
   }
 }
 
-/** Returns true if all reads of the parents happened at or before a log position. */
 function hasReadUpTo<G>(
   position: Position,
   parentRows: readonly (ParentRows<G> | null)[],

@@ -12,9 +12,7 @@ interface IndexedGroup {
   readonly query: { readonly filter: Filter };
 }
 
-/**
- * Finds groups by the values that filters require: `ownerId==7` is found only for rows of owner 7.
- */
+/** Finds groups by the values that filters require: `ownerId==7` only for rows of owner 7. */
 export class EqualityIndex<G extends IndexedGroup> {
   readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<G>>>();
   readonly #unindexed = new Set<G>();
@@ -54,7 +52,7 @@ export class EqualityIndex<G extends IndexedGroup> {
     this.#terms.delete(group);
   }
 
-  /** Visits each group once, by the row's values after the change and before (for leaving rows). */
+  /** Visits each group once, by the row's new values and, for rows that leave, its old values. */
   visit({ before, after }: RowChange, visit: (group: G) => void): void {
     for (const group of this.#unindexed) visit(group);
     // Several values of a row can lead to one group, which must be visited only once.

@@ -144,7 +144,6 @@ async function evaluateBefore<C extends RowsToEvaluate>(
   }
 }
 
-/** A row that a statement read for a request. `passes` is true if the request's filter matches. */
 interface Reading {
   readonly rowChange: RowChange;
   readonly passes: boolean;
@@ -280,7 +279,6 @@ export interface CurrentRows {
   readonly rows: ReadonlyMap<string, { readonly row: Row; readonly passes: readonly boolean[] }>;
 }
 
-/** Reads the rows with some keys and evaluates filters for them, in one statement if possible. */
 export async function readCurrentRows(
   log: ChangeLog,
   { table, reader, keys, filters, identity }: CurrentRowsQuery,

@@ -6,7 +6,6 @@ import { isSameStored, type Matcher } from "./matcher.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { type IncludePath, type ParentStep, reverseRelation } from "./search_parents.ts";
 
-/** Returns true if a changed related row can affect which rows match. */
 export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher): boolean {
   return allRelatedTerms(filter).some((term) => mayAffectTerm(change, term, matcher));
 }
@@ -44,7 +43,6 @@ export function relatedTables(filter: Filter): ReadonlySet<TableInfo> {
   return tables;
 }
 
-/** Returns the tables of the related rows that a live query shows, or that its filters read. */
 export function tablesReadBy({ filter, view: { shown } }: LiveQuery): ReadonlySet<TableInfo> {
   const tables = new Set<TableInfo>();
   const add = (filters: readonly Filter[], included: readonly ShownRelation[]) => {

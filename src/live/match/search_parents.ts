@@ -50,7 +50,6 @@ export interface ParentRows<G> {
   readonly at: Position;
 }
 
-/** Finds the parents on one include path. Returns null if they are too many or too large. */
 export async function searchParents<G extends SearchedGroup>(
   { parentSteps, group, keys: first }: ParentSearch<G>,
   identity: string,
@@ -113,7 +112,6 @@ interface RelatedRead {
   readonly reader: RowReader;
 }
 
-/** Reads rows in several statements if necessary. Returns null if the rows are too large. */
 async function readRelated({ log, limits, reader }: RelatedRead, plan: RelatedPlan) {
   let at: Position | null = null;
   const connection: Connection = {

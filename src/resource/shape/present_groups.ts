@@ -13,7 +13,7 @@ export interface GroupView {
   readonly safeNumbers: boolean;
 }
 
-/** Masks an aggregate's groups: keys, minima and maxima are row values. Throws if hidden. */
+/** Masks an aggregate's groups: keys, minima, maxima are row values. Throws for hidden columns. */
 export function presentGroups(
   groups: readonly AggregateGroup[],
   { keys, metrics, readable, safeNumbers }: GroupView,

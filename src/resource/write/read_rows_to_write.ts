@@ -110,7 +110,7 @@ export async function readAgain(
   return rows.map((row, index) => found.get(keyId(keys[index] ?? [], table)) ?? row);
 }
 
-/** Returns no lock if a user's role deletes rows, because a lock would need the UPDATE right. */
+/** Returns no lock for deletions in a user's database role: a lock would need the UPDATE right. */
 export function deletionLock({ identityOf, softDelete }: Resource): { readonly lock?: true } {
   return identityOf !== null && softDelete === null ? {} : { lock: true };
 }
@@ -157,7 +157,7 @@ export type RunInSlices = <Item>(
 
 /**
  * Returns how to divide one batch into statements. An in-process database blocks all requests
- * during a statement. Its first slice is one row, and later slices are sized to take 5 ms.
+ * during a statement: the first slice is one row, and later slices should take 5 ms.
  */
 export function slicesOf(resource: Resource): RunInSlices {
   const { driver, runtime: { clock } } = resource;

@@ -10,7 +10,6 @@ import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import { loggedId } from "./values/new_row_values.ts";
 
-/** A written row, and the id that the client has chosen for the write's event, or null. */
 export interface WrittenRow {
   readonly row: Row;
   readonly optimisticId: string | null;

@@ -76,7 +76,6 @@ export function withoutKey(
   return rest;
 }
 
-/** Returns a filter for the rows that a request can write: in scope, visible and not deleted. */
 export function writableRows({ grant, resource }: WriteCall): Filter {
   return and(grant.rows, grant.visible, resource.undeleted);
 }
@@ -216,7 +215,6 @@ export function canRequireScope({ grant, resource }: WriteCall): boolean {
     resource.returnsFinalRows() && relatedTerms(grant.rows).length === 0;
 }
 
-/** Returns the scope for a statement's plan, or no scope if the statement cannot check it. */
 export function scopeOfStatement(
   write: WriteCall,
   { inserts }: { readonly inserts: string },

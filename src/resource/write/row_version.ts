@@ -65,7 +65,6 @@ export function withUpdateTime(
   return new Map([...moved, [field, moment]]);
 }
 
-/** Adds the timestamps that the table declares, unless the values already contain them. */
 export function withTimestamps(
   set: Assignments,
   { timestamps }: Pick<Resource, "timestamps">,
@@ -82,7 +81,6 @@ export function withTimestamps(
   ]);
 }
 
-/** Returns the version after `stored`, or null if `stored` is missing or invalid. */
 export function nextVersion(stored: unknown): unknown {
   if (typeof stored === "number") return Number.isSafeInteger(stored + 1) ? stored + 1 : null;
   if (typeof stored === "bigint") return stored + 1n;

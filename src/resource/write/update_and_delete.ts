@@ -50,7 +50,6 @@ export async function updateRow(
   return await updateIfSameVersion({ target, current, where, set: values }, write, connection);
 }
 
-/** An update of one row. `current` is the row as it was read before, or null. */
 export interface RowUpdate {
   readonly target: RowTarget;
   readonly current: Row | null;
@@ -58,7 +57,6 @@ export interface RowUpdate {
   readonly set: Assignments;
 }
 
-/** Updates a row if it still has the version of `current`, and runs the after-hook. */
 export async function updateIfSameVersion(
   { target, current, where, set }: RowUpdate,
   write: WriteCall,

@@ -113,7 +113,6 @@ export interface SharedUpdate {
   readonly keys: readonly Key[];
 }
 
-/** Groups updates by their values. A PATCH batch usually needs only one statement. */
 export function groupSharedUpdates(
   updates: readonly LockedRowUpdate[],
   resource: Resource,

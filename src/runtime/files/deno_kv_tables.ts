@@ -13,7 +13,6 @@ export interface SchemaObject {
   readonly sql: string;
 }
 
-/** Returns the names of the tables and indexes of Deno KV that a SQLite file contains. */
 export function denoKvObjectNames(schema: readonly SchemaObject[]): ReadonlySet<string> {
   const found = schema.filter(({ name, sql }) => {
     const column = parts.get(name);

@@ -15,7 +15,6 @@ import {
   sqliteForeignKeysKey,
 } from "./drizzle_structure.ts";
 
-/** The constraints of a Drizzle table, from its columns and its declaration's third argument. */
 export interface DrizzleConstraints {
   /** The columns of a composite primary key, in order; null if a single column is the key. */
   readonly primaryKey: readonly string[] | null;
@@ -26,7 +25,6 @@ export interface DrizzleConstraints {
   readonly foreignKeys: () => readonly ForeignKey[];
 }
 
-/** Reads the constraints in the columns and the third argument of a table declaration. */
 export function readDrizzleConstraints(table: DrizzleTable): DrizzleConstraints {
   const builders = extraBuilders(table);
   const of = (kind: string) => builders.flatMap((one) => one.kind === kind ? one.builder : []);
@@ -93,7 +91,6 @@ function isUnconditional({ unique, where, columns }: IndexConfig): boolean {
   return unique && where === undefined && columns.filter(isNamed).length === columns.length;
 }
 
-/** Describes an index. Returns an empty list for an unsupported index of expressions. */
 function describeIndex(
   { name, columns, unique, where }: IndexConfig,
   table: DrizzleTable,

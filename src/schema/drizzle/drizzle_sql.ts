@@ -14,7 +14,6 @@ export function sqlTextOf(piece: DrizzleSql): string {
   return piece.toQuery(declarations).sql;
 }
 
-/** The part of a Drizzle dialect that is needed to write SQL text. */
 const declarations = {
   casing: { getColumnCasing: (column: DrizzleColumn) => dbNameOf(column, column.table) },
   escapeName: (name: string) => `"${name.replaceAll('"', '""')}"`,

@@ -2,9 +2,7 @@ import type { ColumnInfo } from "../table_info.ts";
 import type { ColumnKind } from "../kind.ts";
 import { kindProperties } from "../kinds/kind_properties.ts";
 
-/**
- * The members of Drizzle tables that the service reads. Both release lines of Drizzle have them.
- */
+/** Members of Drizzle tables that the service reads. Both release lines of Drizzle have them. */
 export interface DrizzleTable {
   /** The name of the table in the database, or its alias in a query. */
   readonly [nameKey]: string;
@@ -122,7 +120,6 @@ export type DrizzleType = Pick<
 
 export interface DrizzleDialect {
   readonly engine: string;
-  /** Returns the type of a column. Throws an `InvalidValue` for an unsupported type. */
   typeOf(column: DrizzleColumn): DrizzleType;
   /** True if this engine never has NULL in a primary key. */
   readonly hasWholeKeys: boolean;

@@ -13,9 +13,7 @@ import {
   type DrizzleType,
 } from "./drizzle_structure.ts";
 
-/**
- * Drizzle's `pgTable`. SQL types without a column kind get a `databaseType`, as by introspection.
- */
+/** Drizzle's `pgTable`. SQL types without a column kind have a `databaseType`, as introspected. */
 export const drizzlePostgresTables: DrizzleDialect = {
   engine: "postgres",
   typeOf: columnType,

@@ -3,9 +3,7 @@ import type { ColumnInfo } from "../table_info.ts";
 import type { ColumnKind } from "../kind.ts";
 import { isCanonicalUuid } from "./uuid_kind.ts";
 
-/**
- * Returns true if a value is NULL or valid for its column's kind: SQLite can store other values.
- */
+/** Returns true if a value is NULL or valid for the column's kind: SQLite can store others. */
 export function fitsKind(value: unknown, column: ColumnInfo): boolean {
   return value === null || fits[column.kind](value, column);
 }

@@ -3,9 +3,7 @@ import { isExactNumber } from "../exact_number.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 import { requireStorableText } from "./text_kind.ts";
 
-/**
- * JSON values of at most 32 levels. Numbers without an exact double are bigint or `ExactNumber`.
- */
+/** JSON values of at most 32 levels. Numbers without exact doubles are bigint or `ExactNumber`. */
 export const jsonKind: Kind = {
   fromJson(value) {
     requireJson(value, 0);

@@ -12,9 +12,7 @@ export type RegexPart =
     readonly max: number;
   };
 
-/**
- * Parses a valid regular expression with the flag `u`. Throws for lookaround and backreferences.
- */
+/** Parses a valid expression with the flag `u`. Throws for lookaround and backreferences. */
 export function parseRegex(source: string): RegexPart {
   return new Parser(source).choice();
 }

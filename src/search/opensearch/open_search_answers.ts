@@ -48,7 +48,6 @@ export function isMissingIndex(body: unknown): boolean {
   return member(member(body, "error"), "type") === "index_not_found_exception";
 }
 
-/** Reads indexes' metadata from a response. Throws a plain Error for another kind of response. */
 export function readIndexMetadata(body: unknown): readonly IndexMetadata[] {
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw strange;
   return Object.entries(body).map(([name, facts]) => {

@@ -8,7 +8,6 @@ import { KvSearchOutbox, type SearchOutbox } from "./search_outbox.ts";
 import type { ResolvedSearchOutboxOptions } from "./search_outbox_options.ts";
 import { bytesToHex } from "../../protocol/byte_text.ts";
 
-/** The search outbox of an app, the indexes that use it, and the timer that empties it. */
 export class AppOutbox {
   readonly #indexes = new Map<string, OutboxIndex>();
   readonly #options: ResolvedSearchOutboxOptions;
@@ -63,9 +62,7 @@ interface OutboxTimerDependencies extends Pick<OutboxParts, "records" | "runtime
   readonly intervalMs: number;
 }
 
-/**
- * Processes due entries at intervals and by cron, in the one process that has the store's lease.
- */
+/** Processes due entries at intervals and by cron, if this process has the store's lease. */
 class OutboxTimer {
   readonly #parts: OutboxTimerDependencies;
   readonly #owner: string;

@@ -269,7 +269,6 @@ async function readGiven(
   }));
 }
 
-/** Reads the current rows of the entries for which `enqueue` has received no document. */
 async function readChanges(
   documents: readonly GivenEntry[],
   index: SearchIndex,

@@ -1,6 +1,5 @@
 import type { DocumentName } from "./outbox_entry.ts";
 
-/** Remembers the documents of rows that were written while the store did not respond. */
 export class MissedDocuments {
   readonly #names = new Map<string, DocumentName>();
   #downUntil = -Infinity;

@@ -74,7 +74,6 @@ export function confirmIntent(
   };
 }
 
-/** Removes a write that was rolled back. Returns null if the entry has no other work. */
 export function removeWriteIntent(entry: OutboxEntry, { id }: OutboxIntent): OutboxEntry | null {
   const intents = entry.intents.filter((other) => other.id !== id);
   return withoutNothing({ ...entry, intents });

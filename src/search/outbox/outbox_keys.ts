@@ -16,7 +16,6 @@ export const outboxKeys = {
   document: (name: DocumentName): KeyValueKey => ["search", "outbox", "document", ...partsOf(name)],
   version: ["search", "outbox", "version"],
   sweep: ["search", "outbox", "sweep"],
-  /** The lease of the process whose timer works on entries. */
   drainer: ["search", "outbox", "drainer"],
 } as const;
 

@@ -36,7 +36,6 @@ export class OutboxStore {
     this.#large = new HotKeys(store, { ...runtime, maxChanges: 10 });
   }
 
-  /** Changes an entry. Also stores `given`, the document of `enqueue`, if there is one. */
   change(
     name: DocumentName,
     change: ChangeEntry,

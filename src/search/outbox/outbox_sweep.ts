@@ -15,7 +15,6 @@ export class OutboxSweep {
     this.#intervalMs = intervalMs;
   }
 
-  /** Starts a sweep in this process if one is due. Rejects if the store does not respond. */
   async beginIfDue(): Promise<void> {
     const intervalMs = this.#intervalMs;
     if (intervalMs === false || this.#running !== null || this.#stopped.signal.aborted) return;

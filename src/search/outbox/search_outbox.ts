@@ -205,7 +205,6 @@ interface OutboxIndexerDependencies extends Pick<OutboxParts, "records" | "runti
   readonly missed: MissedDocuments;
 }
 
-/** Creates an index's {@link Indexer}, which records writes and their commits in the outbox. */
 function createOutboxIndexer(index: string, parts: OutboxIndexerDependencies): Indexer {
   const { random, clock } = parts.runtime;
   return {
@@ -247,7 +246,7 @@ function pendingIndexing(
   return {
     committed: confirm,
     async failed(isCertain) {
-      // The commit may have succeeded, so the row is indexed. If it failed, this is harmless.
+      // The commit may have succeeded, so the row is indexed: harmless if the commit failed.
       if (!isCertain) return await confirm();
       await changeAll(
         names,

@@ -34,7 +34,6 @@ export interface MountDashboardOptions {
   readonly clock: Clock;
 }
 
-/** An app inside the dashboard. It handles the requests below one path. */
 export interface InnerApp {
   /** Responds to a request of this user. The request's path is relative to the app. */
   fetch(request: Request, user: User | null, info: unknown): Promise<Response>;

@@ -125,7 +125,6 @@ function factsOf(resource: Resource, { resources, basePath, prefix }: ServedReso
         isPolicy(scope) ? [[access, scope.policyName]] : []
       ),
     ),
-    /** The protections (limits, proof of work, CAPTCHA) of each kind of access that has any. */
     protections: Object.fromEntries(
       [...protections].map(([access, one]) => [access, protectionFacts(one)]),
     ),

@@ -43,7 +43,6 @@ export class ProblemLog {
     this.#findRoute = findRoute;
   }
 
-  /** Returns a function that works like `fail`, and also records the responses in this log. */
   logging(fail: ErrorResponder): ErrorResponder {
     return (thrown, request, prefix) => {
       const response = fail(thrown, request, prefix);

@@ -9,7 +9,6 @@ export interface Report {
   readonly method: "GET" | "POST";
   /** True if the action changes data, so a read-only dashboard refuses it. */
   readonly writes?: true;
-  /** Returns the data of the response. Throws a Problem for an invalid request. */
   answer(request: ReportRequest): MaybePromise<unknown>;
 }
 

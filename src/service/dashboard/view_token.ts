@@ -52,7 +52,6 @@ export function readViewedUser(
   return parseUser(given);
 }
 
-/** Returns the view token in the header. Throws a 401 for an invalid or expired token. */
 export function readViewToken(
   { headers }: Request,
   { sealer, clock }: Pick<ViewTokenDependencies, "sealer" | "clock">,

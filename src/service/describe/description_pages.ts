@@ -21,7 +21,6 @@ export interface DescriptionPagesOptions {
   readonly mcp: object | null;
 }
 
-/** Creates the index page and the optional documents: schema, OpenAPI, API reference, llms.txt. */
 export function createDescriptionPages(
   facts: OpenapiInput,
   { describes, openapi: { ui }, mcp }: DescriptionPagesOptions,

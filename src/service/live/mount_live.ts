@@ -42,9 +42,7 @@ interface MountLiveOptions
   extends
     BodyReadingOptions,
     Pick<RouteHandlersOptions, "table" | "parseUser" | "responder" | "mountedAt"> {
-  /**
-   * Counts a stream with its subscriptions until the result is called. Throws a 429 above limits.
-   */
+  /** Counts a stream and its subscriptions until the result is called. Throws 429 above limits. */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void;
   prefixOf(context: Context<AppEnv>): string;
   fetch(request: Request, info: unknown): Promise<Response>;
@@ -53,7 +51,6 @@ interface MountLiveOptions
 
 const livePath = "/__service/live";
 
-/** Mounts the route of multiplexed streams in a service's Hono app, after its other routes. */
 export function mountLive(hono: Hono<AppEnv>, mounted: MountLiveOptions): void {
   hono.post(livePath, withRouteDescription(description, (context) => answerLive(context, mounted)));
   // Hono lists a handler with one parameter as a route. This handler only refuses methods.
@@ -173,7 +170,6 @@ interface SubscriptionOpener {
   readonly whole: MultiplexedStream;
   readonly table: RouteTable;
   readonly outer: Request;
-  /** Facts about the connection, such as the client's address. */
   readonly info: object;
   readonly user: InnerRequest["user"];
   readonly signal: AbortSignal;
@@ -187,9 +183,7 @@ interface SubscriptionOpener {
 
 type OpenSubscription = ReturnType<typeof prepareSubscription>;
 
-/**
- * Prepares a subscription: the same caller's `GET` of its path, with all middlewares and limits.
- */
+/** Prepares a subscription: the same caller's `GET` of its path, with middlewares and limits. */
 function prepareSubscription(
   subscription: LiveSubscription,
   opener: SubscriptionOpener,

@@ -2,7 +2,6 @@ import process from "node:process";
 import type { Metrics } from "../../metrics/metrics.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
-/** Registers the metrics of the process, under the names that Prometheus uses. */
 export function registerProcessMetrics(metrics: Metrics, clock: Clock): () => void {
   const gauge = (name: string, help: string) => metrics.gauge(name, { help }).series();
   const rss = gauge("process_resident_memory_bytes", "Memory of the process that is in RAM.");

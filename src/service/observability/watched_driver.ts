@@ -17,7 +17,6 @@ export interface DriverWatch {
   readonly transaction?: (() => WatchEnd) | undefined;
 }
 
-/** Wraps a driver, so that the functions of `watch` are called for its operations. */
 export function watchedDriver(driver: Driver, watch: DriverWatch, base?: Driver): Driver {
   const { statements: ofStatements, transaction: ofTransaction } = watch;
   const watched = (connection: Connection): Connection =>

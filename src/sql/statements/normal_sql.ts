@@ -8,7 +8,6 @@ export function normalizeSql(expression: string, syntax: SqlSyntax): string {
   return words.join(" ");
 }
 
-/** Returns all names in an SQL expression in lower case, such as columns and functions. */
 export function namesInSql(expression: string): readonly string[] {
   return wordsOf(expression, standardSqlTokenPattern).filter((word) => /^[^'\d]/.test(word));
 }
@@ -36,9 +35,7 @@ export interface SqlSyntax {
   bareWords(words: readonly string[]): readonly string[];
   /** A sticky pattern that matches the token at `lastIndex` of a script. */
   readonly scriptTokens: RegExp;
-  /**
-   * Returns a token's end if `scriptTokens` matches only its start; -1 if unclosed; null if whole.
-   */
+  /** Returns the end of a partly matched token, -1 if it is unclosed, null if it matched wholly. */
   endOf(script: string, at: number, token: string): number | null;
 }
 

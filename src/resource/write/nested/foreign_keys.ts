@@ -54,7 +54,6 @@ export function foreignKeysOf(
   return filled;
 }
 
-/** Returns the foreign key values that an update can set in an existing row. */
 export function changeableKeys(
   { foreignKeySources }: Pick<NestedRow, "foreignKeySources">,
   foreignKeys: Assignments,

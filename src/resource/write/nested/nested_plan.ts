@@ -24,7 +24,6 @@ import { Problem } from "../../../problem/problem.ts";
 export interface NestedPlan extends Pick<AdditionalGrants, "written" | "related"> {
   readonly body: NestedRows;
   readonly grant: Grant;
-  /** The row to update on the top level, or null if rows are created. */
   readonly updated: RowToUpdate | null;
 }
 

@@ -4,7 +4,6 @@ import { noRelatedWrites, noResources } from "../../rights/related_grants.ts";
 import type { BodyPath, RelatedWrite } from "../../model/operation.ts";
 import type { Resource } from "../../model/resource.ts";
 
-/** A row in the body of a create or an update, on any level. */
 export interface NestedRow {
   readonly bodyPath: BodyPath;
   /** The row's values in the body. For an existing row, the values of its key. */
@@ -65,13 +64,11 @@ export interface RelationChange {
 export interface NestedRows {
   readonly resource: Resource;
   readonly access: "create" | "update";
-  /** The top-level rows: the row of a create or an update, or the items of a batch. */
   readonly rows: readonly NestedRow[];
   /** The steps, ordered so that each row comes after the rows that it refers to. */
   readonly steps: readonly RowsStep[];
 }
 
-/** Returns the number of rows in the body that belong to the resource of the request. */
 export function ownCount(body: NestedRows): number {
   const { rows, steps } = body;
   if (steps.length === 1) return rows.length;

@@ -29,7 +29,6 @@ export interface CreatedRows extends WrittenRows {
   readonly included: readonly Included[];
 }
 
-/** Runs all before-hooks, then creates the rows with their nested rows in one transaction. */
 export async function createNestedRows(
   plan: CreatePlan,
   call: OperationCall<CreatedRows>,

@@ -22,7 +22,6 @@ import type { NestedRow, RelateStep, RowsStep } from "./nested_rows.ts";
 import { storedRow, type WriteState } from "./prepare_steps.ts";
 import type { BodyPath } from "../../model/operation.ts";
 
-/** Writes all nested rows in a transaction, step by step, and runs the after-hooks. */
 export async function writeSteps(state: WriteState, connection: WriteConnection): Promise<void> {
   const { plan, call, written } = state;
   // This lock serializes requests that write the same row and its relations, until the commit.

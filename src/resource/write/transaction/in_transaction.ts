@@ -55,7 +55,6 @@ export class WriteConnection implements Joinable<WrittenRows> {
     for (const indexer of indexers) this.#note(indexer, { keys, rows: known });
   }
 
-  /** Adds the rows that a part of the transaction has written, to index all rows together. */
   takeOver(written: WrittenRows): void {
     for (const [indexer, one] of written) this.#note(indexer, one);
   }
@@ -194,7 +193,7 @@ export function isAutocommit(
 
 /**
  * Advances a key's sequence past the largest key, and returns true if the write can be retried.
- * Postgres does not advance the sequence for explicit keys, so later generated keys may exist.
+ * Postgres does not advance the sequence for explicit keys, so a generated key may be taken.
  */
 export async function followGivenKeys(
   error: unknown,

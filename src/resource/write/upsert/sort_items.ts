@@ -65,7 +65,6 @@ export function uniqueKeysOf(resource: Resource): readonly NamedKey[] {
   });
 }
 
-/** Returns the key of a partial index, or no key if the user cannot filter by its condition. */
 function partialKey(
   columns: readonly ColumnInfo[],
   where: SqlCondition,
@@ -87,7 +86,6 @@ function partialKey(
   }
 }
 
-/** Returns true if a create can name a unique key to update an existing row instead. */
 export function mayUpsert(resource: Resource): boolean {
   const { enableCreate, enableUpdate } = resource.capabilities;
   return enableCreate && enableUpdate && uniqueKeysOf(resource).length > 0;

@@ -30,7 +30,6 @@ export interface KeyedItem {
   readonly optimisticId: string | null;
 }
 
-/** Returns the items of a batch. Throws a 400 for too many items, and a 422 for invalid items. */
 export function parseItems(body: unknown, limit: number): readonly object[] {
   const items = member(body, "items");
   if (!Array.isArray(items)) throw invalidField("must be a list of objects", "items");
@@ -98,7 +97,6 @@ function parseFilterText(text: unknown, resource: Resource): Filter | null {
   return typeof text === "string" ? parseUserFilter(text, resource) : null;
 }
 
-/** Parses the values that a PATCH batch sets in all rows. Throws a 422 for a primary key. */
 export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
   const patch = member(body, "patch");
   return atPath(patchPath, () => {

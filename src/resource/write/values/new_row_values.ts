@@ -69,7 +69,6 @@ function fixedValue(rows: Filter, column: ColumnInfo): unknown {
   return fixes ? rows.values[0] : undefined;
 }
 
-/** Adds the defaults of omitted columns that `wanted` accepts. Throws a 422 for a missing value. */
 export function withDefaults(
   values: ReadonlyMap<ColumnInfo, unknown>,
   resource: Pick<Resource, "table" | "notInsertable">,

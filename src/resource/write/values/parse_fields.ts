@@ -17,7 +17,6 @@ export interface FieldError {
   readonly message: string;
 }
 
-/** The 422 for a body with invalid fields. The problem names each of these fields. */
 export class InvalidFields extends Problem {
   readonly errors: readonly FieldError[];
 
@@ -190,7 +189,6 @@ export function parseHookValues(
   return values;
 }
 
-/** Parses the key fields of a body. Throws a 422 if a value is missing, invalid or null. */
 export function parseKeyFields(
   body: object,
   resource: Resource,
@@ -214,7 +212,6 @@ export function parseKeyFields(
   return [...values.values()];
 }
 
-/** Returns the fields without immutable fields. With `strictInput`, throws a 422 for them. */
 export function withoutImmutable(
   values: ReadonlyMap<ColumnInfo, unknown>,
   { fields: { immutable }, strictInput }: Resource,
@@ -243,7 +240,6 @@ export function ownMember(body: object, name: string): unknown {
   return own?.value;
 }
 
-/** Returns true if a body can set the column. Values of other columns are ignored. */
 export function mayWrite(
   column: ColumnInfo,
   resource: Pick<Resource, "fields" | "generated">,

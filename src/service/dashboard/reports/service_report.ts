@@ -13,7 +13,6 @@ export interface ServiceReport {
     readonly webhooks: boolean;
     readonly budgets: boolean;
     readonly metrics: boolean;
-    /** True if the change log records at least one table. */
     readonly changes: boolean;
   };
   /** The resources' base path, such as `/api`. Requests as another user have the same base path. */

@@ -19,7 +19,6 @@ export interface BodyPart {
   readonly bodyPath: BodyPath;
 }
 
-/** A row to relate: the id of an existing row, or the body of a row to create. */
 export interface IdOrNewRow extends BodyPart {
   readonly kind: "connect" | "create";
 }

@@ -98,7 +98,6 @@ function stored({ key, current }: { readonly key: Key; readonly current: Row }):
   return { key, current: () => current };
 }
 
-/** Returns the values of a nested row to create, after its before-hook. */
 export async function prepareCreation(
   given: Assignments,
   foreignKeys: Assignments,
@@ -228,7 +227,6 @@ function toEnds({ name, target, filterable, steps: [near, far] }: Relation): Rel
   return { name, owner, target, filterable, type: "belongsTo", toMany: false, steps: [far] };
 }
 
-/** Returns a filter for the links that the user can see: all links if no resource serves them. */
 function visibleLinks(link: Resource | null, { plan }: RelationLockContext): Filter {
   if (link === null) return allRows;
   const read = plan.related.get(link)?.rows ?? noRows;

@@ -24,7 +24,6 @@ import type { NestedRow, RelateStep, RelationChange } from "../nested_rows.ts";
 import type { BodyPath, RelatedWrite, ResourceCall } from "../../../model/operation.ts";
 import { Problem } from "../../../../problem/problem.ts";
 
-/** Determines which child rows a change updates, and locks them. */
 export async function resolveChildren(
   { relation, target }: RelateStep,
   change: RelationChange,
@@ -134,7 +133,6 @@ function idOf(key: Key, { path }: BodyPath, { table }: Resource): string {
   return `${path} ${keyId(key, table)}`;
 }
 
-/** A filter for children that `set` disconnects, and the path of `set` in the body. */
 interface Others {
   readonly keys: Assignments;
   readonly visible: Filter;
