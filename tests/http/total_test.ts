@@ -57,6 +57,16 @@ async function total({ get }: Service, query = "", headers = {}): Promise<string
   return `about ${Math.round(totalCount / 1000)}k`;
 }
 
+testOnEngines(
+  "the error of a wrong totalCount did not name the value estimated",
+  (engine) =>
+    withItems(engine, {}, async ({ get }) => {
+      const { status, body } = await get("/api/items?totalCount=estimate");
+      const detail = 'Cannot use "totalCount": it must be true, false or estimated';
+      assertEquals([status, body.detail], [400, detail]);
+    }),
+);
+
 testOnEveryEngine(
   "an estimated total is near the count, and marked, where the engine estimates",
   (engine) =>

@@ -100,11 +100,11 @@ export function parameterText(name: string, value: unknown): string {
   return items.map((item) => isPath(item) ? item : quoteName(item)).join(",");
 }
 
-export function parseFlag(query: Query, name: string): boolean {
+export function parseFlag(query: Query, name: string, allowed = "true or false"): boolean {
   const value = query.get(name);
   if (value === undefined || value === "false") return false;
   if (value === "true") return true;
-  throw invalidParameter(`Cannot use "${name}": it must be true or false`);
+  throw invalidParameter(`Cannot use "${name}": it must be ${allowed}`);
 }
 
 export const delimiters: readonly string[] = [",", ";", "\t", "|", ":"];

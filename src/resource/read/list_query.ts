@@ -161,7 +161,7 @@ export type TotalCountMode = "none" | "exact" | "estimated";
 
 export function parseTotalCount(query: Query): TotalCountMode {
   if (query.get("totalCount") === "estimated") return "estimated";
-  return parseFlag(query, "totalCount") ? "exact" : "none";
+  return parseFlag(query, "totalCount", "true, false or estimated") ? "exact" : "none";
 }
 
 export function resourcesReadByList(
