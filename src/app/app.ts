@@ -157,11 +157,12 @@ export async function createApp<const Definition extends ResourceDefinition>(
 
 async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runtime): Promise<App> {
   const observability = openObservability(resolved, runtime);
-  const store = await openKeyValueStore(config.kv, observability.runtime);
+  const { runtime: observed, watchedStore } = observability;
+  const store = await openKeyValueStore(config.kv, observed, watchedStore);
   try {
     return await assemble(config, {
       resolved,
-      runtime: observability.runtime,
+      runtime: observed,
       store,
       observability,
     });
@@ -224,7 +225,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   await searchIndexes.start();
   const databases = databasesOfApp(config);
   const outbox = searchIndexes.outbox?.outbox ?? null;
-  observability.measure({ hubs, databases, outbox });
+  observability.measure({ hubs, databases, outbox, clock: runtime.clock });
   const idempotency = idempotentAnswers(context, guard);
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
   for (const database of databases) database.observeBy?.(runtime.observe);

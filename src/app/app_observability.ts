@@ -1,3 +1,4 @@
+import type { KeyValue } from "../kv/key_value.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { ParsedConfig } from "./resolve_resources.ts";
@@ -13,6 +14,7 @@ import { RequestMetrics } from "../service/observability/request_metrics.ts";
 import { openTracing, type Tracing } from "../service/observability/open_telemetry.ts";
 import { createRouteFinder, type FindRoute } from "../service/route_handlers.ts";
 import { type DriverWatch, watchedDriver } from "../service/observability/watched_driver.ts";
+import { watchedStore } from "../service/observability/watched_store.ts";
 import type { Driver } from "../db/driver.ts";
 import { openDatabase } from "../engines/open_database.ts";
 import type { Database } from "../db/database.ts";
@@ -68,6 +70,8 @@ function idIn(headers: Headers): string | null {
 export interface AppObservability {
   readonly metrics: Metrics | null;
   readonly runtime: Runtime;
+  /** Returns the store. If metrics are on, a metric counts its errors. */
+  watchedStore(store: KeyValue): KeyValue;
   /** Returns the configuration. If metrics or spans are on, its drivers measure statements. */
   watching<Config extends ParsedConfig>(config: Config): Promise<Config>;
   /** Returns the app's `fetch`, wrapped for the enabled metrics, spans and logs of requests. */
@@ -93,6 +97,7 @@ export function openObservability(
     runtime: registry === null
       ? runtime
       : withObserver(runtime, createObservationCounter(registry, runtime.observe)),
+    watchedStore: (store) => registry === null ? store : watchedStore(store, registry),
     async watching(config) {
       if (observability.openTelemetry) tracing = await openTracing();
       const spans = tracing;

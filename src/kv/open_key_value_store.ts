@@ -35,11 +35,13 @@ export interface AppStore {
   close(): Promise<void>;
 }
 
+/** Opens the store of an app. `watched` wraps the store, for example to count its errors. */
 export async function openKeyValueStore(
   option: KeyValueOption | undefined,
   runtime: Runtime,
+  watched: (store: KeyValue) => KeyValue = (store) => store,
 ): Promise<AppStore> {
-  const configured = option === undefined ? null : await openConfigured(option, runtime);
+  const configured = option === undefined ? null : watched(await openConfigured(option, runtime));
   let store = configured;
   return {
     configured,
@@ -47,7 +49,7 @@ export async function openKeyValueStore(
       if (store !== null) return store;
       const reason = "no kv is configured";
       runtime.observe({ kind: "store_in_memory", purpose, reason });
-      return store = createMemoryKeyValue(runtime.clock);
+      return store = watched(createMemoryKeyValue(runtime.clock));
     },
     async close() {
       await store?.close();

@@ -1,4 +1,5 @@
 import type { Credentials } from "../auth/authenticator.ts";
+import type { LogSize } from "../db/changes/change_log.ts";
 import { filterWork } from "../filter/filter_work.ts";
 import { Problem } from "../problem/problem.ts";
 import { randomDelayBetween } from "../runtime/runtime.ts";
@@ -108,6 +109,11 @@ export class LiveHub {
 
   async purge(): Promise<void> {
     await (await this.#opened.log()).purge();
+  }
+
+  /** Reads the size of the change log. Rejects if the database does not respond. */
+  async logSize(): Promise<LogSize> {
+    return await (await this.#opened.log()).size();
   }
 
   /** Opens a stream of rows. Returns null inside a multiplexed stream. Throws a 429 or 503. */

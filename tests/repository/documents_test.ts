@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { dirname, join } from "node:path";
+import { packageVersion } from "../../src/runtime/package_version.ts";
 import { root } from "./module_graph.ts";
 
 /** The Markdown files that git knows or would take. */
@@ -76,6 +77,7 @@ Deno.test("decision records are numbered without gaps and listed in their README
 });
 
 Deno.test("CHANGELOG.md begins with Unreleased and has the version of deno.json", () => {
+  assertEquals(packageVersion, version, "src/runtime/package_version.ts");
   const text = Deno.readTextFileSync(`${root}CHANGELOG.md`);
   const [first = "", ...versions] = [...text.matchAll(/^## (\S+)/gm)].map(([, name]) => name);
   assertEquals(first, "Unreleased");

@@ -41,6 +41,14 @@ export interface ChangeLogStep {
   readonly to: Position | null;
 }
 
+/** The size of a change log, for metrics. */
+export interface LogSize {
+  /** Number of changes. Numbers that a rolled back transaction has used count, too. */
+  readonly changes: number;
+  /** Age of the oldest change in seconds; 0 for an empty log. */
+  readonly oldestSeconds: number;
+}
+
 /** The change log of one database. It is written in the transactions that change the rows. */
 export interface ChangeLog {
   readonly tables: ReadonlySet<TableInfo>;
@@ -65,6 +73,8 @@ export interface ChangeLog {
   onHint(listener: () => void): () => void;
   /** Deletes changes that are older than the retention time. */
   purge(): Promise<void>;
+  /** Reads how many changes the log contains, and how old they are. Scans no table. */
+  size(): Promise<LogSize>;
   /** Stops listening and polling. The database stays open. */
   close(): Promise<void>;
 }

@@ -1,17 +1,21 @@
 import type { Driver, PoolUsage } from "../../db/driver.ts";
+import type { LogSize } from "../../db/changes/change_log.ts";
 import type { HubCounts } from "../../live/stream/stream_counts.ts";
 import type { Counter, Gauge, GaugeShare, MetricFamily, Metrics } from "../../metrics/metrics.ts";
+import { type Clock, deadline } from "../../runtime/runtime.ts";
 import type { OutboxStats } from "../../search/outbox/search_outbox.ts";
 
 interface MeasuredHub {
   readonly counts: HubCounts;
   readonly published: number;
+  logSize(): Promise<LogSize>;
 }
 
 export interface MeasuredComponents {
   readonly hubs: { all(): readonly MeasuredHub[] };
   readonly databases: Iterable<MeasuredDriver>;
   readonly outbox: { stats(): Promise<OutboxStats> } | null;
+  readonly clock: Clock;
 }
 
 /** Registers metrics of an app's components. Apps that share a registry report their sum. */
@@ -23,11 +27,14 @@ export function registerComponentMetrics(metrics: Metrics, parts: MeasuredCompon
     const { label, poolUsage } = driver;
     if (poolUsage !== undefined) addPoolMetrics(add, label, () => poolUsage.call(driver));
   }
+  // Each reading first reads the pools, so that the pools do not count the queries of the reading.
+  addLogMetrics(add, parts);
+  for (const driver of parts.databases) addDatabaseMetrics(add, driver, parts.clock);
   if (parts.outbox !== null) addOutboxMetrics(add, parts.outbox);
   return () => share.end();
 }
 
-type MeasuredDriver = Pick<Driver, "label" | "poolUsage">;
+type MeasuredDriver = Pick<Driver, "label" | "poolUsage" | "query">;
 
 interface Adding {
   readonly metrics: Metrics;
@@ -74,6 +81,49 @@ function addStreamMetrics({ metrics, share }: Adding, hubs: MeasuredComponents["
     resumed(sum(({ counts }) => counts.resumed));
     changes(sum(({ published }) => published));
   });
+}
+
+/** Reads two entries of each log, by their index. */
+function addLogMetrics({ metrics, share }: Adding, { hubs, clock }: MeasuredComponents): void {
+  const changes = share.gauge(metrics.gauge("resource_api_change_log_changes", {
+    help: "Changes in the change log; NaN if it cannot be read.",
+  }));
+  const age = share.gauge(metrics.gauge("resource_api_change_log_oldest_age_seconds", {
+    help: "Age of the oldest change in the change log; NaN if it cannot be read.",
+  }));
+  const read = onceInTime(clock, () => Promise.all(hubs.all().map((hub) => hub.logSize())));
+  share.onRead(async () => {
+    const sizes = await read() ?? [{ changes: NaN, oldestSeconds: NaN }];
+    changes.value = sizes.reduce((sum, size) => sum + size.changes, 0);
+    age.value = Math.max(0, ...sizes.map(({ oldestSeconds }) => oldestSeconds));
+  });
+}
+
+function addDatabaseMetrics({ metrics, share }: Adding, driver: MeasuredDriver, clock: Clock) {
+  const up = share.gauge(
+    metrics.gauge("resource_api_db_up", {
+      help: "1 if the database responds to a query within a second, else 0.",
+      labels: ["database"],
+    }),
+    driver.label,
+  );
+  const query = async () => await driver.query({ text: "SELECT 1", values: [] });
+  const check = onceInTime(clock, query);
+  share.onRead(async () => void (up.value = await check() === null ? 0 : 1));
+}
+
+/**
+ * Returns a function that calls `work`, and returns null after an error or a second. While an
+ * earlier call still runs, it returns null immediately, so that calls do not fill a pool.
+ */
+function onceInTime<T>(clock: Clock, work: () => Promise<T>): () => Promise<T | null> {
+  let isRunning = false;
+  return async () => {
+    if (isRunning) return null;
+    isRunning = true;
+    const result = work().finally(() => isRunning = false);
+    return await deadline(1_000, clock, () => new Error("late")).within(result).catch(() => null);
+  };
 }
 
 function addPoolMetrics({ metrics, share }: Adding, name: string, usage: () => PoolUsage): void {

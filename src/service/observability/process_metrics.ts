@@ -1,5 +1,6 @@
 import process from "node:process";
 import type { Metrics } from "../../metrics/metrics.ts";
+import { packageVersion } from "../../runtime/package_version.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
 export function registerProcessMetrics(metrics: Metrics, clock: Clock): () => void {
@@ -13,16 +14,40 @@ export function registerProcessMetrics(metrics: Metrics, clock: Clock): () => vo
   const { host, hostVersion, uptimeSeconds } = processUsage();
   metrics.gauge("resource_api_build_info", {
     help: "Always 1; its labels say what runs.",
-    labels: ["host", "host_version"],
-  }).series(host, hostVersion).set(1);
+    labels: ["version", "host", "host_version"],
+  }).series(packageVersion, host, hostVersion).set(1);
   start.set(clock.now() / 1_000 - uptimeSeconds);
-  return metrics.onRead(() => {
+  const stopDelays = measureEventLoop(metrics, clock);
+  const stopReading = metrics.onRead(() => {
     const { residentBytes, heapBytes, cpuSeconds } = processUsage();
     rss.set(residentBytes);
     heap.set(heapBytes);
     cpu.raiseTo(cpuSeconds);
   });
+  return () => {
+    stopDelays();
+    stopReading();
+  };
 }
+
+/** Measures how late a timer runs, twice a second, because all requests wait as long. */
+function measureEventLoop(metrics: Metrics, clock: Clock): () => void {
+  const delays = metrics.histogram("resource_api_event_loop_delay_seconds", {
+    help: "How late a timer ran, because the process was busy.",
+  }).series();
+  let cancel = () => {};
+  const wait = () => {
+    const dueAt = clock.elapsedMs() + timerMs;
+    cancel = clock.after(timerMs, () => {
+      delays.observe(Math.max(0, clock.elapsedMs() - dueAt) / 1_000);
+      wait();
+    });
+  };
+  wait();
+  return () => cancel();
+}
+
+const timerMs = 500;
 
 function processUsage() {
   const { rss, heapUsed } = process.memoryUsage();

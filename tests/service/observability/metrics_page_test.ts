@@ -105,7 +105,7 @@ Deno.test("a registry of the deployer has the metrics of the app beside its own"
 });
 
 Deno.test("docs/observability.md has every metric with its type and labels, and no other", () =>
-  withObservedService({}, async ({ send, metrics }) => {
+  withObservedService({ kv: ":memory:" }, async ({ send, metrics }) => {
     await send("GET", "/nothing");
     const document = new URL("../../../docs/observability.md", import.meta.url);
     const rows = [

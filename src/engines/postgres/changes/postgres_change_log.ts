@@ -3,6 +3,7 @@ import type { TableInfo } from "../../../schema/table_info.ts";
 import type { SqlValue, Statement } from "../../../sql/fragment.ts";
 import type { Connection, Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
 import type { ChangeLog, ChangeLogStep } from "../../../db/changes/change_log.ts";
+import { readLogSize } from "../../../db/changes/log_size.ts";
 import { minRetentionMs } from "../../../db/changes/changes_options.ts";
 import {
   parseLogPosition,
@@ -119,9 +120,7 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   /** Returns true, because `parse` has already rejected positions of other epochs. */
-  holds(): boolean {
-    return true;
-  }
+  holds = () => true;
 
   onHint(listener: () => void): () => void {
     return this.#options.hints.add(listener);
@@ -131,6 +130,8 @@ class PostgresChangeLog implements ChangeLog {
     // Each round is a separate transaction, so that writers can run between two rounds.
     for (let more = true; more;) more = await this.#purgeSome();
   }
+
+  size = () => readLogSize(this.#options.driver, "extract(epoch FROM clock_timestamp() - f.at)");
 
   close(): Promise<void> {
     return this.#options.hints.close();

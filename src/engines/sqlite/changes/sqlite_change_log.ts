@@ -7,6 +7,7 @@ import {
   type Position,
   type SequencePosition,
 } from "../../../db/changes/log_position.ts";
+import { readLogSize } from "../../../db/changes/log_size.ts";
 import { minRetentionMs } from "../../../db/changes/changes_options.ts";
 import type { Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
 import { changeDecoder, type DecodeChanges } from "../../../db/changes/logged_change.ts";
@@ -173,6 +174,8 @@ class SqliteChangeLog implements ChangeLog {
     // Each round is a separate transaction, so that writers can run between two rounds.
     for (let more = true; more;) more = await this.#purgeSome(limits);
   }
+
+  size = () => readLogSize(this.#options.driver, "strftime('%s', 'now') - f.at");
 
   close(): Promise<void> {
     return this.#options.hints.close();
