@@ -1,6 +1,6 @@
-import { open, realpath } from "node:fs/promises";
-import { Readable } from "node:stream";
+import { type FileHandle, open, realpath } from "node:fs/promises";
 import { COMPRESSIBLE_CONTENT_TYPE_REGEX } from "@hono/hono/utils/compress";
+import { ifReadable } from "../../runtime/files/optional_file.ts";
 import type { WebFile } from "./web_files.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -18,23 +18,37 @@ export function contentOf(bytes: Bytes): Content {
 }
 
 /** Opens a listed file. Returns null if the file is gone, or if its path now contains a link. */
-export async function openFile(file: WebFile): Promise<Content | null> {
-  const { path, bytes } = file;
+export async function openFile({ path, bytes, size, mtimeMs }: WebFile): Promise<Content | null> {
   if (bytes !== null) return contentOf(bytes);
-  if (await realpath(path).catch(() => null) !== path) return null;
-  const handle = await open(path).catch(() => null);
+  const handle = await ifReadable(
+    path,
+    async () => await realpath(path) === path ? await open(path) : null,
+  );
   if (handle === null) return null;
-  const { size, mtimeMs } = await handle.stat();
-  const isListed = size === file.size && mtimeMs === file.mtimeMs;
-  if (size > 0) return { size, isListed, body: toWeb(handle.createReadStream({ end: size - 1 })) };
-  await handle.close();
-  return { ...contentOf(new Uint8Array()), isListed };
+  const found = await handle.stat();
+  const isListed = found.size === size && found.mtimeMs === mtimeMs;
+  return { size: found.size, isListed, body: partsOf(handle, found.size) };
 }
 
-function toWeb(readable: Readable): ReadableStream<Bytes> {
-  // The cast is safe: the stream of Node has the same interface, but another declaration.
-  return Readable.toWeb(readable) as unknown as ReadableStream<Bytes>;
+/** Returns a stream that reads the next part only when the client has received the last one. */
+function partsOf(handle: FileHandle, size: number): ReadableStream<Bytes> {
+  let at = 0;
+  return new ReadableStream({
+    async pull(controller) {
+      const part = new Uint8Array(Math.min(partSize, size - at));
+      const { bytesRead } = await handle.read(part, 0, part.length, at);
+      at += bytesRead;
+      if (bytesRead > 0) controller.enqueue(part.subarray(0, bytesRead));
+      // A shorter file ends the response too early, so the client does not accept it.
+      if (at < size && bytesRead > 0) return;
+      await handle.close();
+      controller.close();
+    },
+    cancel: () => handle.close(),
+  }, { highWaterMark: 0 });
 }
+
+const partSize = 64 * 1_024;
 
 /** Returns true for a file that the service itself compresses. */
 export function isCompressible({ type, size }: WebFile): boolean {
@@ -45,6 +59,7 @@ export function isCompressible({ type, size }: WebFile): boolean {
 export class CompressedFiles {
   #left = maxCompressed;
   readonly #kept = new Map<WebFile, Promise<Bytes | null>>();
+  #last: Promise<unknown> = Promise.resolve();
 
   /** Returns the gzip of a file, compressed once. Null if there is no room, or no such file. */
   async gzip(file: WebFile): Promise<Bytes | null> {
@@ -52,7 +67,9 @@ export class CompressedFiles {
     if (known !== undefined) return await known;
     if (file.size > this.#left) return null;
     this.#left -= file.size;
-    const made = compress(file);
+    // One file at a time is compressed, so that other requests need not wait for many.
+    const made = this.#last.then(() => compress(file)).catch(() => null);
+    this.#last = made;
     this.#kept.set(file, made);
     const bytes = await made;
     this.#left += file.size - (bytes?.length ?? 0);

@@ -8,6 +8,7 @@ const assets = {
   "assets/fonts/inter-0123456789abcdef.woff2": "font",
   "assets/logo-portrait.svg": "<svg/>",
   "favicon.svg": "<svg/>",
+  "empty.txt": "",
   "a b/ü.txt": "blank",
   "docs/index.html": "<title>Docs</title>",
 };
@@ -27,6 +28,7 @@ Deno.test("assets with a hash in their name are immutable, other files are asked
       ["/a%20b/%C3%BC.txt", "text/plain; charset=utf-8", "no-cache", "blank"],
       ["/", "text/html; charset=utf-8", "no-cache", html],
       ["/index.html", "text/html; charset=utf-8", "no-cache", html],
+      ["/empty.txt", "text/plain; charset=utf-8", "no-cache", ""],
       ["/docs/", "text/html; charset=utf-8", "no-cache", "<title>Docs</title>"],
     ];
     for (const [path, type, cache, content] of rows) {
