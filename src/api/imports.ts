@@ -57,7 +57,7 @@ export interface LineRange {
   readonly to: number | null;
 }
 
-/** The numbers of rows of an import that has failed, and its errors. */
+/** How many rows a failed import has read and written, and its errors. */
 export interface ImportReport extends ImportOutcome {
   /** The errors of the first refused rows: at most 100 errors. */
   readonly errors?: readonly LineError[] | undefined;

@@ -28,7 +28,7 @@ export function withParameter(place: string, name: string, value: string): strin
 
 /** A Postgres server, and a pooler in front of it that assigns connections per transaction. */
 export interface PostgresServers {
-  /** The URL of a direct connection, which receives the signals of other processes. */
+  /** The URL of a direct connection, which receives the NOTIFY messages of other processes. */
   readonly primary: string;
   /** The URL of the pooler that the requests use. Default: requests use direct connections. */
   readonly pooler?: string | undefined;

@@ -275,7 +275,7 @@ export interface AdmissionInput {
 export type AdmissionVerdict =
   /** Serves the request. `floor` takes all tokens left, because a challenge pays for the rest. */
   | { readonly kind: "serve"; readonly debit: "none" | "whole" | "floor" }
-  /** Challenges the client: `gate` if the operation requires it, `overflow` for missing tokens. */
+  /** Challenges the client: for the operation (`gate`), or instead of tokens (`overflow`). */
   | {
     readonly kind: "challenge";
     readonly by: "pow" | "captcha";

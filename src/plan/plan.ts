@@ -152,7 +152,7 @@ export interface InsertPlan {
   readonly table: TableInfo;
   /** The columns that the INSERT names. Only an INSERT of a single row can name no columns. */
   readonly columns: readonly ColumnInfo[];
-  /** The values of each row. Never empty. A column without a value gets the database's default. */
+  /** The values of at least one row. A column without a value gets the database's default. */
   readonly rows: readonly InsertValues[];
   readonly returning: readonly ColumnInfo[];
   readonly within?: RequiredScope;

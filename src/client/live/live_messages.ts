@@ -26,7 +26,7 @@ export type FieldTypes = Readonly<Record<string, FieldType>>;
  */
 export type FieldType = string | readonly string[];
 
-/** The rows of a live list as of one position in the change log. A seed is valid JSON. */
+/** The rows of a live list as of one position in the change log. A page can send them as JSON. */
 export interface LiveSeed extends RowDescription {
   /** The rows, in no particular order. */
   readonly items: readonly LiveRow[];

@@ -171,7 +171,7 @@ class OpenChunk {
     return this.#ended(this.#to);
   }
 
-  /** Ends the chunk with the error of an unreadable line. `next` is the first line that is lost. */
+  /** Ends the chunk with the error of an unreadable line. Nothing is read from line `next` on. */
   endUnreadable({ line, path, message, option }: UnreadableLine, next: number): RowChunk {
     this.#from ??= next;
     this.#errors.push({ line, path, message, option });

@@ -141,8 +141,8 @@ export interface BodyPath {
 }
 
 /**
- * Returns the API with which a hook or a procedure calls operations for the current caller. Calls
- * run in `transaction`, or without one, in the transaction of the operation, if there is any.
+ * Returns the API with which a hook or a procedure calls operations for the current caller. If
+ * `transaction` is null, the calls run in the operation's own transaction, if it has one.
  */
 export function apiForHandler(
   { resource, request, user }: ResourceCall,

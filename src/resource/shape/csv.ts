@@ -82,8 +82,8 @@ function escapedField(value: unknown): string {
 }
 
 /**
- * The characters that OWASP lists, and their full-width forms, which some spreadsheets evaluate.
- * JSON needs no escape: only negative numbers begin with such a character.
+ * The first characters of formulas, as OWASP lists them, and their full-width forms, which some
+ * spreadsheets evaluate. JSON in a field is no formula: of these, it begins only with a minus sign.
  */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
 

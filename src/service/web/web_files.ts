@@ -8,7 +8,7 @@ import { policyOf } from "./web_policy.ts";
 
 /** A file of the page, as it was when the folder was listed. */
 export interface WebFile {
-  /** The path on disk, without links. */
+  /** The path on disk, after symbolic links are resolved. */
   readonly path: string;
   readonly size: number;
   readonly mtimeMs: number;
