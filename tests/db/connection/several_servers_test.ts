@@ -59,7 +59,7 @@ testOnPair(
   "a demoted primary that stays up was written to for ever",
   async ({ url, primary, standby }) => {
     await using driver = await opened(url());
-    await sql(driver, "CREATE TABLE t (n int)");
+    await createTable(driver, standby);
     let signalled = gate();
     const listener = driver.signals?.listen(() => signalled.open());
     await signalled.passed;
@@ -85,7 +85,7 @@ testOnPair(
 
 testOnPair("a failover is over when the standby is promoted", async ({ url, primary, standby }) => {
   await using driver = await opened(url());
-  await sql(driver, "CREATE TABLE t (n int)");
+  await createTable(driver, standby);
   await primary.crash();
   const error = await assertRejects(() => sql(driver, "INSERT INTO t VALUES (1)"), DatabaseError);
   assert(["unavailable", "unknown-outcome"].includes(error.kind), error.kind);
@@ -131,6 +131,17 @@ async function opened(url: string, readOnly = false): Promise<Driver & AsyncDisp
 
 async function sql(driver: Driver, text: string) {
   return await driver.query({ text, values: [] });
+}
+
+/** Creates a table on the primary, and waits until the standby has it: it is asynchronous. */
+async function createTable(driver: Driver, standby: MortalPostgres): Promise<void> {
+  await sql(driver, "CREATE TABLE t (n int)");
+  await using reading = await opened(standby.url, true);
+  while (true) {
+    const { rows } = await sql(reading, "SELECT to_regclass('t') IS NOT NULL");
+    if (rows[0]?.[0] === "t") return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 /** Repeats work that fails while no server can do the work. */
