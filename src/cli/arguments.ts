@@ -173,13 +173,19 @@ function commandOf(args: readonly string[]) {
 
 const { port, host } = listenOptionRules;
 
-export const helpText: string = `resource-api: a complete HTTP API from database tables
+/** Returns the text that `--help` prints, with the command that starts the program. */
+export function helpOf(program: string): string {
+  return `resource-api: a complete HTTP API from database tables
 
 Usage:
-  deno run -A cli.ts                    serve service.config.ts if it is there, else a demonstration
-  deno run -A cli.ts DATABASE           serve every table of a live database, read-only
+  ${program.padEnd(37)} serve service.config.ts if it is there, else a demonstration
+  ${`${program} DATABASE`.padEnd(37)} serve every table of a live database, read-only
 
-DATABASE is a SQLite file or a URL: sqlite:PATH, node-sqlite:PATH (the library built into Deno),
+${helpText}`;
+}
+
+export const helpText: string =
+  `DATABASE is a SQLite file or a URL: sqlite:PATH, node-sqlite:PATH (the library built into Deno),
 postgres://…, pglite:PATH
 
 Options:

@@ -1,4 +1,5 @@
-import { helpText, parseArguments, type RunnableCommand } from "./arguments.ts";
+import { helpOf, parseArguments, type RunnableCommand } from "./arguments.ts";
+import { programName } from "../runtime/program_name.ts";
 import type * as Mcp from "./mcp/run_mcp_command.ts";
 import { reportFailure } from "./printable.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
@@ -18,7 +19,7 @@ export async function runCommandLine(args: readonly string[], program: Program):
   const command = parseArguments(args);
   switch (command.kind) {
     case "help":
-      console.log(helpText);
+      console.log(helpOf(programName()));
       return exitCodes.stopped;
     case "version":
       console.log(program.version);

@@ -2,6 +2,7 @@ import { type App, createApp } from "../app/app.ts";
 import { DatabaseError } from "../db/database_error.ts";
 import { type Server, urlOf } from "../listen/listener.ts";
 import type { CliRights, CliService } from "./cli_service.ts";
+import { programName } from "../runtime/program_name.ts";
 import { printable, reportFailure } from "./printable.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 
@@ -128,7 +129,8 @@ function accountLines(accountsIn: string | undefined, url: string): readonly str
   if (accountsIn === undefined) return [];
   return [
     "",
-    `Accounts are in ${printable(accountsIn)}: add one by  users add EMAIL, log in at`,
+    `Accounts are in ${printable(accountsIn)}: add one, and log in at`,
+    `  ${programName()} users add EMAIL`,
     `  ${url}/api/auth/login`,
   ];
 }

@@ -73,6 +73,8 @@ export interface PackagedDriver {
   readonly opener: string;
   /** The subpath of this package that exports the opener, for example `pglite`. */
   readonly subpath: string;
+  /** The npm package that the module imports. */
+  readonly library: string;
 }
 
 /**
@@ -86,13 +88,20 @@ export const packagedDrivers = {
     file: "./sqlite/driver/better_sqlite3_driver.ts",
     opener: "openBetterSqlite3",
     subpath: "better-sqlite3",
+    library: "better-sqlite3",
   },
   postgres: {
     file: "./postgres/driver/postgres_js_driver.ts",
     opener: "openPostgres",
     subpath: "postgres",
+    library: "postgres",
   },
-  pglite: { file: "./postgres/driver/pglite_driver.ts", opener: "openPglite", subpath: "pglite" },
+  pglite: {
+    file: "./postgres/driver/pglite_driver.ts",
+    opener: "openPglite",
+    subpath: "pglite",
+    library: "@electric-sql/pglite",
+  },
 };
 
 type Opener = (place: unknown, options: OpenDatabaseOptions) => Promise<Driver>;
@@ -109,13 +118,18 @@ export async function openPackagedDriver(
   return await open(place, options);
 }
 
-async function load({ file, opener, subpath }: PackagedDriver): Promise<unknown> {
+/** True in the npm package `resource-api`, whose users install the libraries of drivers. */
+const isInstalledByNpm = import.meta.url.includes("/node_modules/resource-api/");
+
+async function load({ file, opener, subpath, library }: PackagedDriver): Promise<unknown> {
   try {
     return await import(file);
   } catch (cause) {
     const subject = `Cannot load the driver of ${subpath}`;
-    const advice = `import { ${opener} } from "@svc/resource-api/${subpath}" in the program and ` +
-      `call openDatabase(await ${opener}(…))`;
+    const advice = isInstalledByNpm
+      ? `npm install resource-api ${library}`
+      : `import { ${opener} } from "@svc/resource-api/${subpath}" in the program and ` +
+        `call openDatabase(await ${opener}(…))`;
     throw new Error(`${subject}: ${advice}`, { cause });
   }
 }
@@ -145,7 +159,8 @@ async function canLoadAddon(observe: Observer | undefined): Promise<boolean> {
     return true;
   } catch (error) {
     const message = `better-sqlite3 cannot be loaded, node:sqlite takes its place: ${error}`;
-    observe?.({ kind: "notice", message });
+    // The npm package does not depend on better-sqlite3.
+    if (!isInstalledByNpm) observe?.({ kind: "notice", message });
     return false;
   }
 }

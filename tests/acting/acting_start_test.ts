@@ -79,7 +79,7 @@ testOnPostgres("a role that policies would not restrict is an error", async (url
       'Cannot act as "no_such_role": there is no such role',
       'Cannot start: changes.mode is "service", whose log the roles of actAs would have to write: ' +
       'set it to "triggers"',
-      'Cannot serve "posts": posts is missing: run `cli.ts migrate`, or call db.migrate([posts])',
+      'Cannot serve "posts": posts is missing: run `deno run -A cli.ts migrate`, or call db.migrate([posts])',
     ],
   );
   await of.admin(

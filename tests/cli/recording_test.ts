@@ -110,7 +110,7 @@ Deno.test("--write says what it adds to a SQLite file, and uninstall takes it aw
       first.notices[0] ?? "",
       "itself: it is put into WAL mode; tables named _service_* are to be added, for the changes " +
         "that live streams show; tables named service_fts_* are to be added, for the search. " +
-        `"cli.ts uninstall node-sqlite:${path}" takes it away again`,
+        `"deno run -A cli.ts uninstall node-sqlite:${path}" takes it away again`,
     );
     assertEquals([first.streams, await first.subscribe()], [said, 200]);
     const refused = `Cannot uninstall from ${path}: another program has it open, stop that first`;

@@ -38,7 +38,7 @@ for (const { name, open, ignore } of everyEngine) {
         const error = await assertRejects(() => check(absent), Error);
         assertEquals(
           error.message,
-          `Cannot serve "${called}": ${says}: run \`cli.ts migrate\`, or call db.migrate([${called}])`,
+          `Cannot serve "${called}": ${says}: run \`deno run -A cli.ts migrate\`, or call db.migrate([${called}])`,
         );
       }
       await db.close();

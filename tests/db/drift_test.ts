@@ -201,7 +201,7 @@ function noticesOf(observed: readonly Observation[]): readonly string[] {
 
 testOnDialects("each drift is named at the start, with what mends it", async (engine) => {
   const system = engine.name === "postgres" ? "postgres" : "sqlite";
-  const mended = "run `cli.ts migrate`, or call db.migrate([notes])";
+  const mended = "run `deno run -A cli.ts migrate`, or call db.migrate([notes])";
   const db = await engine.open();
   try {
     await db.createTables([teams]);
@@ -247,7 +247,7 @@ testOnDialects("a service starts beside what differs, and not without a column",
   const started = await app(stricter as unknown as typeof notes);
   assertEquals(noticesOf(observed), [
     `${db.label} differs from the declared tables: notes.title may be NULL, and is declared ` +
-    "NOT NULL: run `cli.ts migrate`, or call db.migrate([notes])",
+    "NOT NULL: run `deno run -A cli.ts migrate`, or call db.migrate([notes])",
   ]);
   await started.close();
 });
@@ -299,6 +299,9 @@ Deno.test("a message about many differences ends with their number", async () =>
   await db.createTables([wide(0)]);
   const served = [{ table: tableInfoOf(wide(60)), driver: db.driver }];
   const { message } = await assertRejects(() => checkTables(served, () => {}), Error);
-  assertEquals(message.includes("wide.c49 is missing; and 10 more: run `cli.ts migrate`"), true);
+  assertEquals(
+    message.includes("wide.c49 is missing; and 10 more: run `deno run -A cli.ts migrate`"),
+    true,
+  );
   await db.close();
 });

@@ -32,14 +32,20 @@ export interface Child extends AsyncDisposable {
 
 /** Starts `deno run` with these arguments, by default with all permissions. */
 export function startChild(args: readonly string[], options: ChildOptions = {}): Child {
-  const { descriptors, startedBy = [], permissions = ["-A"], maxLifeMs = 30_000 } = options;
+  const { descriptors, startedBy = [], permissions = ["-A"] } = options;
   const limited = descriptors === undefined
     ? []
     : ["sh", "-c", `ulimit -n ${descriptors}; exec "$@"`, "sh"];
-  const [program = "", ...rest] = [
-    ...[...limited, ...startedBy, Deno.execPath(), "run"],
-    ...[...permissions, ...args],
-  ];
+  const command = [...limited, ...startedBy, Deno.execPath(), "run", ...permissions, ...args];
+  return startProgram(command, options);
+}
+
+/** Starts any program. `ended()` resolves once all processes that print to its output have ended. */
+export function startProgram(
+  [program = "", ...rest]: readonly string[],
+  options: Pick<ChildOptions, "cwd" | "permissions" | "env" | "maxLifeMs"> = {},
+): Child {
+  const { maxLifeMs = 30_000 } = options;
   const process = new Deno.Command(program, {
     args: rest,
     stdin: "null",

@@ -7,6 +7,7 @@ import {
   missingParts,
   type NeededParts,
 } from "../../db/installed/missing_parts.ts";
+import { programName } from "../../runtime/program_name.ts";
 import type { Observer, Runtime } from "../../runtime/runtime.ts";
 import { createTableInfo, type TableInfo } from "../../schema/table_info.ts";
 import { installedTriggers } from "../../db/installed/installed_triggers.ts";
@@ -256,7 +257,7 @@ async function announceInstallation(
     search: needed.search && mayCreate,
   });
   if (missing.length === 0) return;
-  const back = `"cli.ts uninstall ${withoutSecrets(place)}" takes it away again`;
+  const back = `"${programName()} uninstall ${withoutSecrets(place)}" takes it away again`;
   const message = `writing changes ${label} itself: ${missing.join("; ")}. ${back}`;
   observe({ kind: "notice", message });
 }

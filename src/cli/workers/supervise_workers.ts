@@ -1,6 +1,7 @@
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { makeServiceToken } from "../cli_service.ts";
+import { exitWithParent } from "../restart_with_kv.ts";
 import { onHangUp, onStopSignals } from "../../listen/stop_signals.ts";
 import { Supervisor, WorkerGroup } from "./supervisor.ts";
 
@@ -32,6 +33,7 @@ export async function superviseWorkers(options: SuperviseOptions): Promise<numbe
     onStopSignals((...signal) => supervisor.stop(...signal)),
     onHangUp(() => supervisor.replaceAll(), () => supervisor.stop("SIGTERM", false)),
   ];
+  exitWithParent(runtime.clock);
   try {
     return await supervisor.run(count);
   } finally {

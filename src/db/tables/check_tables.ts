@@ -1,4 +1,5 @@
 import { rowsWithFunctions } from "../../compile/where.ts";
+import { programName } from "../../runtime/program_name.ts";
 import type { Observer } from "../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { join, sql, type Statement, tableName, toStatement } from "../../sql/fragment.ts";
@@ -133,7 +134,7 @@ const maxNamed = 50;
 function mendedBy(differences: readonly NamedDifference[]): string {
   const named = [...new Set(differences.map(({ table }) => table))].join(", ");
   const texts = listed(differences.map(({ text }) => text));
-  return `${texts}: run \`cli.ts migrate\`, or call db.migrate([${named}])`;
+  return `${texts}: run \`${programName()} migrate\`, or call db.migrate([${named}])`;
 }
 
 function listed(texts: readonly string[]): string {

@@ -1,0 +1,32 @@
+/** What the programs share that create packages. */
+
+export async function readJson(path: string) {
+  return JSON.parse(await Deno.readTextFile(path));
+}
+
+export async function writeJson(path: string, value: unknown): Promise<void> {
+  await Deno.writeTextFile(path, `${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** Creates an empty folder, and removes a folder of this name before. Returns the path. */
+export async function emptied(folder: string): Promise<string> {
+  await Deno.remove(folder, { recursive: true }).catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+  await Deno.mkdir(folder, { recursive: true });
+  return folder;
+}
+
+/** Runs a program that must succeed. Returns its standard output. */
+export async function run(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(
+    program,
+    { args: [...args], cwd, env: { NO_COLOR: "1" } },
+  ).output();
+  if (!success) throw new Error(`${program} ${args[0]}: ${new TextDecoder().decode(stderr)}`);
+  return new TextDecoder().decode(stdout);
+}

@@ -1,0 +1,10 @@
+import { environmentVariable } from "./system_runtime.ts";
+
+/** Returns the command that starts the command line, as the user has typed it, for messages. */
+export function programName(): string {
+  // The launchers of packages set this variable.
+  const typed = environmentVariable("SERVICE_PROGRAM");
+  if (typed !== undefined && typed !== "") return typed;
+  const isPublished = import.meta.url.startsWith("http");
+  return `deno run -A ${isPublished ? "jsr:@svc/resource-api/cli" : "cli.ts"}`;
+}

@@ -1,0 +1,29 @@
+import { packNpmPackage } from "../../dev/npm_package.ts";
+import { scratchFolder } from "../support/scratch.ts";
+
+/** A folder in which npm has installed the packed command line, and more packages. */
+export interface NpmFolder extends AsyncDisposable {
+  readonly path: string;
+}
+
+/** Creates the folder, or returns why npm cannot install packages here. */
+export async function npmFolder(packages: readonly string[] = []): Promise<NpmFolder | string> {
+  const folder = await scratchFolder();
+  try {
+    await Deno.writeTextFile(`${folder.path}/package.json`, `{ "private": true }`);
+    const archive = await packNpmPackage(`${folder.path}/packed`);
+    const flags = ["--prefer-offline", "--no-audit", "--no-fund", "--no-package-lock"];
+    const { success, stderr } = await new Deno.Command("npm", {
+      args: ["install", ...flags, archive, ...packages],
+      cwd: folder.path,
+    }).output();
+    if (success) return folder;
+    await folder[Symbol.asyncDispose]();
+    const [reason] = new TextDecoder().decode(stderr).split("\n");
+    return `npm cannot install packages here: ${reason}`;
+  } catch (error) {
+    await folder[Symbol.asyncDispose]();
+    if (error instanceof Deno.errors.NotFound) return "there is no npm";
+    throw error;
+  }
+}
