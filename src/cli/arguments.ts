@@ -9,6 +9,7 @@ import {
   storeOptions,
 } from "./command_options.ts";
 import {
+  parseCheckArguments,
   parseCreditsArguments,
   parseDescribeArguments,
   parseMcpArguments,
@@ -158,6 +159,8 @@ function commandOf(args: readonly string[]) {
       return rest[0] === "outbox"
         ? parseOutboxArguments(rest.slice(1))
         : parseSearchArguments(rest);
+    case "check":
+      return parseCheckArguments(rest);
     case "migrate":
       return parseMigrateArguments(rest);
     case "backup":
@@ -274,6 +277,12 @@ Changing tables:
                          DATABASE first, which must be empty
 
 ${backupHelp}
+
+Before a start:
+  check [DATABASE | --config FILE]      start without listening, and say what is wrong, a line each;
+                         1 if there are findings, 2 if the service cannot start
+      --production       also look at the checklist for production in SECURITY.md
+      --json             print the findings as JSON
 
 Leaving a database as it was:
   uninstall DATABASE     take away the tables, triggers and functions that --write, --triggers and

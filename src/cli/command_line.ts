@@ -68,6 +68,8 @@ async function run(command: RunnableCommand, { version }: Program): Promise<numb
     }
     case "migrate":
       return await (await import("./migrate/run_migrate_command.ts")).runMigrateCommand(command);
+    case "check":
+      return await (await import("./check/run_check_command.ts")).runCheckCommand(command);
     case "describe":
       return await (await import("./describe/run_describe_command.ts")).runDescribeCommand(command);
     case "outbox":

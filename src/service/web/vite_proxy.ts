@@ -1,3 +1,4 @@
+import { proxy } from "@hono/hono/proxy";
 import type { Reply } from "../../protocol/reply.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { problemOfStatus } from "../responder.ts";
@@ -12,42 +13,28 @@ export function createViteProxy(dev: string, web: ResolvedWeb) {
     path: string,
   ): Promise<Reply> {
     const { query } = parseRequestTarget(url);
-    let response: Response;
-    try {
-      response = await fetch(`${base}${path}${query === "" ? "" : `?${query}`}`, {
-        method,
-        // Vite needs no credentials, and the connection to Vite is a different one.
-        headers: [...given].filter(([name]) => passed.test(name)),
-        redirect: "manual",
-      });
-    } catch {
-      return unreachable(dev);
-    }
-    const headers = Object.fromEntries(
-      [...response.headers].filter(([name]) => !ofConnection.has(name)),
-    );
-    const isHtml = headers["content-type"]?.startsWith("text/html") === true;
-    if (!isHtml) return { status: response.status, headers, body: response.body };
+    // Vite needs no credentials.
+    const headers = [...given].filter(([name]) => passed.test(name));
+    const init: RequestInit = { method, headers, redirect: "manual" };
+    const response = await proxy(`${base}${path}?${query}`.replace(/\?$/, ""), init)
+      .catch(() => null);
+    if (response === null) return unreachable(dev);
+    const { status, body } = response;
+    const isHtml = response.headers.get("content-type")?.startsWith("text/html") === true;
+    if (!isHtml) return { status, headers: Object.fromEntries(response.headers), body };
     const html = await response.text();
     const policy = policyOf(html, web);
-    const policed = policy === null ? headers : { ...headers, "content-security-policy": policy };
-    return { status: response.status, headers: policed, body: html };
+    if (policy !== null) response.headers.set("content-security-policy", policy);
+    // The text can have fewer bytes than the response of Vite, for example without its BOM.
+    response.headers.delete("content-length");
+    return { status, headers: Object.fromEntries(response.headers), body: html };
   };
 }
 
 const passed = /^(?:accept|accept-language|cache-control|if-.+|referer|sec-fetch-.+|user-agent)$/;
 
-/** Headers of the connection to Vite, or of the encoding that `fetch` has removed. */
-const ofConnection: ReadonlySet<string> = new Set([
-  ...["connection", "content-encoding", "content-length", "date", "keep-alive"],
-  ...["transfer-encoding", "upgrade"],
-]);
-
 function unreachable(dev: string): Reply {
   const detail = `Cannot reach web.dev at ${dev}: start Vite, for example by npm run dev`;
-  return {
-    status: 502,
-    headers: { "content-type": "application/problem+json", "cache-control": "no-store" },
-    body: JSON.stringify(problemOfStatus(502, detail)),
-  };
+  const headers = { "content-type": "application/problem+json", "cache-control": "no-store" };
+  return { status: 502, headers, body: JSON.stringify(problemOfStatus(502, detail)) };
 }

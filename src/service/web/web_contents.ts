@@ -13,7 +13,7 @@ export interface Content {
   readonly body: ReadableStream<Bytes>;
 }
 
-export function contentOf(bytes: Bytes): Content {
+function contentOf(bytes: Bytes): Content {
   return { size: bytes.length, isListed: true, body: new Blob([bytes]).stream() };
 }
 
@@ -62,9 +62,12 @@ export class CompressedFiles {
   #last: Promise<unknown> = Promise.resolve();
 
   /** Returns the gzip of a file, compressed once. Null if there is no room, or no such file. */
-  async gzip(file: WebFile): Promise<Bytes | null> {
-    const known = this.#kept.get(file);
-    if (known !== undefined) return await known;
+  async gzip(file: WebFile): Promise<Content | null> {
+    const bytes = await (this.#kept.get(file) ?? this.#keep(file));
+    return bytes && contentOf(bytes);
+  }
+
+  async #keep(file: WebFile): Promise<Bytes | null> {
     if (file.size > this.#left) return null;
     this.#left -= file.size;
     // One file at a time is compressed, so that other requests need not wait for many.

@@ -3,7 +3,7 @@ import { acceptedEncoding } from "../../resource/http/accepted_type.ts";
 import { listsTag } from "../../resource/http/etag.ts";
 import type { Observer } from "../../runtime/runtime.ts";
 import { createViteProxy } from "./vite_proxy.ts";
-import { CompressedFiles, contentOf, isCompressible, openFile } from "./web_contents.ts";
+import { CompressedFiles, type Content, isCompressible, openFile } from "./web_contents.ts";
 import { listWebFiles, type WebFile, type WebFiles } from "./web_files.ts";
 import type { ResolvedWeb } from "./web_options.ts";
 
@@ -64,7 +64,27 @@ class Listing {
     const name = this.#find(request, path);
     const file = this.#files.get(name);
     if (file === undefined) return null;
-    return await fileReply(request, file, await this.#choose(request, name, file));
+    const variants = this.#variantsOf(name, file);
+    const headersOf = (encoding: string | null) => ({
+      ...file.headers,
+      ...(variants.size === 0 ? {} : { vary: "accept-encoding" }),
+      ...(encoding === null ? {} : { "content-encoding": encoding }),
+      etag: `"${file.hash}${encoding === null ? "" : `-${encoding}`}"`,
+    });
+    const encoding = acceptedEncoding(request.headers, [...variants.keys()]);
+    if (listsTag(request.headers.get("if-none-match") ?? "", [`"${file.hash}"`])) {
+      return { status: 304, headers: headersOf(encoding), body: null };
+    }
+    const encoded = await variants.get(encoding ?? "")?.() ?? null;
+    const content = encoded ?? await openFile(file);
+    if (content === null) return null;
+    const { etag, ...untagged } = headersOf(encoded === null ? null : encoding);
+    // The ETag and the age belong to the bytes that were listed.
+    const headers = content.isListed
+      ? { ...untagged, etag }
+      : { ...untagged, "cache-control": "no-store" };
+    const length = { "content-length": String(content.size) };
+    return { status: 200, headers: { ...headers, ...length }, body: content.body };
   }
 
   /** Returns the name of the file for a request. There may be no file with this name. */
@@ -79,63 +99,18 @@ class Listing {
     return isPage ? `/${spa}` : "";
   }
 
-  /** Chooses the encoding of a file: an encoded file in the same folder, or else gzip. */
-  async #choose({ headers }: Request, name: string, file: WebFile): Promise<Choice> {
-    const encoded = ([["br", ".br"], ["gzip", ".gz"]] as const).flatMap(([encoding, ending]) => {
-      const source = this.#files.get(name + ending);
-      return source === undefined ? [] : [{ encoding, source }];
-    });
-    const own = encoded.length === 0 && isCompressible(file) ? ["gzip"] : [];
-    const offered = [...own, ...encoded.map(({ encoding }) => encoding)];
-    const encoding = acceptedEncoding(headers, offered);
-    const varies = offered.length > 0;
-    const found = encoded.find((one) => one.encoding === encoding);
-    if (found !== undefined) return { ...found, varies, bytes: null };
-    const bytes = encoding === null ? null : await this.#compressed.gzip(file);
-    return { encoding: bytes === null ? null : encoding, source: file, varies, bytes };
+  /** Returns the encodings of a file: encoded files in the same folder, or else gzip. */
+  #variantsOf(name: string, file: WebFile): ReadonlyMap<string, () => Promise<Content | null>> {
+    const variants = new Map<string, () => Promise<Content | null>>();
+    for (const [encoding, ending] of [["br", ".br"], ["gzip", ".gz"]] as const) {
+      const encoded = this.#files.get(name + ending);
+      if (encoded !== undefined) variants.set(encoding, () => openFile(encoded));
+    }
+    if (variants.size === 0 && isCompressible(file)) {
+      variants.set("gzip", () => this.#compressed.gzip(file));
+    }
+    return variants;
   }
-}
-
-/** How a file is sent: with an encoding or without one, and from where. */
-interface Choice {
-  readonly encoding: string | null;
-  readonly source: WebFile;
-  /** The bytes to send. Null if the service sends the file `source`. */
-  readonly bytes: Uint8Array<ArrayBuffer> | null;
-  /** True if the encoding depends on the request. */
-  readonly varies: boolean;
-}
-
-async function fileReply(
-  { method, headers: given }: Request,
-  file: WebFile,
-  { encoding, source, bytes, varies }: Choice,
-): Promise<Reply | null> {
-  const encoded = {
-    ...(varies ? { vary: "accept-encoding" } : {}),
-    ...(encoding === null ? {} : { "content-encoding": encoding }),
-  };
-  const etag = `"${file.hash}${encoding === null ? "" : `-${encoding}`}"`;
-  const headers = { ...file.headers, ...encoded, etag };
-  if (listsTag(given.get("if-none-match") ?? "", [`"${file.hash}"`])) {
-    return { status: 304, headers, body: null };
-  }
-  const isHead = method === "HEAD";
-  const content = bytes === null
-    ? isHead ? { size: source.size, isListed: true, body: null } : await openFile(source)
-    : contentOf(bytes);
-  if (content === null) return null;
-  const { size, isListed, body } = content;
-  // The tag and the age belong to the bytes that were listed.
-  const current = isListed
-    ? headers
-    : { ...encoded, "content-type": file.type, "cache-control": "no-store" };
-  if (isHead) await body?.cancel();
-  return {
-    status: 200,
-    headers: { ...current, "content-length": String(size) },
-    body: isHead ? null : body,
-  };
 }
 
 function isNavigation(headers: Headers): boolean {

@@ -1,0 +1,141 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { openDatabase } from "../../mod.ts";
+import { parseArguments } from "../../src/cli/arguments.ts";
+import { checkService } from "../../src/cli/check/run_check_command.ts";
+import { runChild } from "../serve/child_process.ts";
+import { runScript, scratchFolder } from "../support/scratch.ts";
+
+const root = new URL("../../", import.meta.url).href;
+
+/** The findings of `check` with these arguments, a line each. */
+async function check(...args: readonly string[]): Promise<readonly string[]> {
+  const command = parseArguments(["check", ...args]);
+  if (command.kind !== "check") throw new Error(JSON.stringify(command));
+  return (await checkService(command)).map(({ level, message }) => `${level}: ${message}`);
+}
+
+/** Writes a configuration, whose database has a table of notes that may differ from it. */
+async function write(folder: string, name: string, options: string, columns = ""): Promise<string> {
+  const db = await openDatabase(`node-sqlite:${folder}/${name}.db`);
+  await runScript(db.driver, `CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT${columns});`);
+  await db.close();
+  await Deno.chmod(`${folder}/${name}.db`, 0o600);
+  const path = `${folder}/${name}.ts`;
+  await Deno.writeTextFile(
+    path,
+    `import { all, eq, integer, openDatabase, resource, table, text } from "${root}mod.ts";
+    import { passwordAuth } from "${root}exports/auth.ts";
+    const notes = table("notes", { id: integer().primaryKey(), title: text() });
+    const of = (auth) => [resource(notes, { id: notes.id, auth, capabilities: { enableSubscribe: false } })];
+    export default { db: await openDatabase("node-sqlite:${folder}/${name}.db"), ${options} };`,
+  );
+  return path;
+}
+
+Deno.test("check names drift, scopes that cannot be compiled, and what a start says", async () => {
+  await using scratch = await scratchFolder();
+  const { path } = scratch;
+  const right = await write(
+    path,
+    "right",
+    "resources: of({ read: (user) => eq(notes.title, user.id) })",
+  );
+  assertEquals(await check("--config", right), []);
+  const drifted = await write(path, "drifted", "resources: of({})", ", body TEXT NOT NULL");
+  const [drift = "", ...others] = await check("-c", drifted);
+  assertEquals([/^finding: .*"?notes"?.*body/.test(drift), others], [true, []], drift);
+  const misspelt = await write(
+    path,
+    "misspelt",
+    "resources: of({ read: () => eq(notes.titel, 1) })",
+  );
+  const [scope = ""] = await check("-c", misspelt);
+  assertEquals(
+    /auth\.read: it cannot be tried with the user {"id":"check"}/.test(scope),
+    true,
+    scope,
+  );
+  // A configuration that has samples is tried with these.
+  const sampled = await write(
+    path,
+    "sampled",
+    'auth: { samples: [{ id: "a", org: { id: "b" } }] }, resources: of({ read: (user) => eq(notes.title, user.org.id) })',
+  );
+  assertEquals(await check("-c", sampled), []);
+  await assertRejects(() => check("--config", `${path}/gone.ts`), Error, "there is no such file");
+  const wrong = await write(path, "wrong", "resources: [], prot: 1");
+  await assertRejects(() => check("-c", wrong), Error, "did you mean");
+  assertEquals(await check(`node-sqlite:${path}/right.db`), []);
+});
+
+Deno.test("check --production names each open point of the checklist", async () => {
+  await using scratch = await scratchFolder();
+  const { path } = scratch;
+  const open = await write(
+    path,
+    "open",
+    'cors: { origin: "*" }, adminUI: true, secret: "sixteen or more characters", resources: of({ public: { read: true } })',
+  );
+  await Deno.chmod(`${path}/open.db`, 0o644);
+  await Deno.mkdir(`${path}/backups/2020-01-01T00-00-00Z`, { recursive: true });
+  const found = await check("-c", open, "--production");
+  const days = /the newest backup is (\d+) days old/.exec(found.join())?.[1];
+  assertEquals(found.filter((one) => !/-wal|-shm/.test(one)), [
+    "finding: the environment is not production: set SERVICE_ENV=production",
+    "finding: kv is the memory of the process: set kv to a file or a server that all processes share",
+    "finding: abuseProtection.trustProxy is not set: set abuseProtection.trustProxy to the number of your own proxies, or to 0",
+    "finding: cors permits every origin: list the origins of your pages",
+    "notice: securityHeaders.hsts is not set: set securityHeaders.hsts if a proxy ends TLS",
+    "notice: the process has all permissions (-A): list the permissions that the service needs",
+    "finding: SERVICE_SECRET has only 26 characters: use 32 random bytes, from openssl rand -base64 32",
+    'finding: "notes" is public for reading without a limit: set abuseProtection.budget.classes.anonymous',
+    `finding: other users can use ${path}/open.db (mode 644): chmod 600 ${path}/open.db`,
+    `finding: the newest backup is ${days} days old: run cli.ts backup ${path}/backups regularly`,
+    "finding: Cannot start: adminUI.authorize must be set in production: a function (request, user) " +
+    "that gives true to who runs the service",
+  ]);
+  const mails = await write(
+    path,
+    "mails",
+    "auth: { use: [passwordAuth()] }, resources: []",
+  );
+  const ofMails = await check("-c", mails, "--production");
+  assertEquals(ofMails.filter((one) => one.includes("passwordAuth.sendMail is missing")).length, 1);
+  assertEquals(ofMails.filter((one) => one.includes("SERVICE_SECRET is not set")).length, 1);
+  const closed = await write(
+    path,
+    "closed",
+    `env: "production", kv: "${path}/service.kv", secret: "${
+      "x".repeat(44)
+    }", securityHeaders: { hsts: true },
+      abuseProtection: { trustProxy: 1, budget: { classes: { anonymous: { capacity: 10, refillPerMinute: 10 } } } },
+      resources: of({ public: { read: true } })`,
+  );
+  await Deno.mkdir(
+    `${path}/backups/${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}Z`,
+  );
+  const ofClosed = await check("-c", closed, "--production");
+  assertEquals(ofClosed.filter((one) => one.startsWith("finding: ") && !/-wal|-shm/.test(one)), []);
+});
+
+Deno.test("check exits with 0, 1 or 2", async () => {
+  await using scratch = await scratchFolder();
+  const { path } = scratch;
+  const drifted = await write(path, "drifted", "resources: of({})", ", body TEXT NOT NULL");
+  const cli = new URL("../../cli.ts", import.meta.url).pathname;
+  const run = (...args: readonly string[]) =>
+    runChild(["--no-check", cli, "check", ...args], { cwd: path });
+  const [fine, found, gone, misused] = await Promise.all([
+    run("node-sqlite:drifted.db"),
+    run("--config", drifted, "--json"),
+    run("gone.db"),
+    run("a.db", "b.db"),
+  ]);
+  assertEquals([fine.code, fine.stdout], [0, "no findings\n"]);
+  const { findings } = JSON.parse(found.stdout);
+  assertEquals([found.code, findings.length, findings[0].level], [1, 1, "finding"]);
+  assertEquals([gone.code, gone.stdout], [2, ""]);
+  assertEquals([misused.code, misused.stderr.split("\n")[0]], [
+    ...[2, 'check takes one database: "b.db" is one too many'],
+  ]);
+});
