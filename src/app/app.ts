@@ -158,17 +158,14 @@ export async function createApp<const Definition extends ResourceDefinition>(
 async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runtime): Promise<App> {
   const observability = openObservability(resolved, runtime);
   const { runtime: observed, watchedStore } = observability;
-  const store = await openKeyValueStore(config.kv, observed, watchedStore);
+  let store: AppStore | null = null;
   try {
-    return await assemble(config, {
-      resolved,
-      runtime: observed,
-      store,
-      observability,
-    });
+    store = await openKeyValueStore(config.kv, observed, watchedStore);
+    return await assemble(config, { resolved, runtime: observed, store, observability });
   } catch (error) {
+    observability.close();
     // A store that the caller opened stays open. The databases of the caller stay open, too.
-    if (typeof config.kv === "string") await store.close();
+    if (typeof config.kv === "string") await store?.close();
     throw error;
   }
 }

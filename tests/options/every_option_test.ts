@@ -94,6 +94,9 @@ const resourceBase = {
   computed: { headline: () => "" },
   customOperators: { "=near=": { toSql: () => {}, matches: () => true } },
 };
+const system = systemRuntime(() => {});
+/** The apps that start share a database, so that no test closes them. */
+const withoutTimers = { ...system, clock: { ...system.clock, after: () => () => {} } };
 const serviceBase = {
   secret: "sixteen or more characters",
   kv: ":memory:",
@@ -106,7 +109,7 @@ const serviceBase = {
   },
   middleware: [(_context: unknown, next: () => Promise<void>) => next()],
   changes: { exclude: [notes.title] },
-  runtime: systemRuntime(() => {}),
+  runtime: withoutTimers,
   abuseProtection: {
     budget: { classes: { anonymous: { capacity: 10, refillPerMinute: 10 } } },
     pow: { secret: "sixteen or more characters" },

@@ -8,6 +8,7 @@ import { scratchFolder } from "../../support/scratch.ts";
 import { html, navigation, shown, withPage, writeFiles } from "./web_support.ts";
 
 const files = { "logo.svg": "<svg/>", "hello.txt": "a file" };
+const secret = "sixteen or more characters";
 const refuse: Middleware = () => Promise.reject(new Problem("unauthorized", "Who?"));
 
 Deno.test("routes of the program come first, and middleware of the program runs for files", () =>
@@ -79,7 +80,7 @@ Deno.test("an app without a page responds as before", async () => {
   await using scratch = await scratchFolder();
   await writeFiles(scratch.path, { "index.html": html });
   const db = await openDatabase("sqlite::memory:");
-  const app = await createApp({ db, secret: "sixteen or more characters", resources: [] });
+  const app = await createApp({ db, secret, resources: [] });
   assertEquals([app.hangUp, app.hono.routes.length > 0], [undefined, true]);
   const request = new Request("http://localhost/index.html", { headers: navigation });
   assertEquals((await app.fetch(request)).status, 404);
@@ -128,7 +129,8 @@ Deno.test("a page that cannot be served fails the start, and the error says what
     ],
   ];
   for (const [web, config, message] of cases) {
-    const options = { db, secret: "sixteen or more characters", resources: [], web, ...config };
+    // A start that fails leaves no timer of the metrics.
+    const options = { db, secret, observability: true, resources: [], web, ...config };
     const error = await assertRejects(() => createApp(options), Error);
     assertEquals(error.message, `Cannot start: ${message}`);
   }
