@@ -191,6 +191,7 @@ export class BatchDispatch {
     }
     const kind = transitionKind(before, after);
     if (kind !== null) this.#events.append(group, { kind, rowChange });
+    else doubtAbsence(group, rowChange);
   }
 
   #checkSometimes(group: SubscriberGroup, rowChange: RowChange): void {
@@ -214,6 +215,7 @@ export class BatchDispatch {
       for (const evaluated of await part.evaluateInDatabase(this.#options.matcher)) {
         const { group, rowChange, place, kind } = evaluated;
         if (kind !== null) this.#events.fill(group, place, { kind, rowChange });
+        else doubtAbsence(group, rowChange);
       }
     } catch (error) {
       this.#events.fail(part.groups, error);
@@ -250,6 +252,12 @@ function withinSteps(parts: readonly DeferredStatement[]): {
 
 function tooMuchWork(): Error {
   return new Error("The filters of the streams take too long for these changes");
+}
+
+/** Tells shared results of a row without an event. They can have read it between its changes. */
+function doubtAbsence({ transitionListeners }: SubscriberGroup, rowChange: RowChange): void {
+  if (rowChange.between.length === 0) return;
+  for (const listener of transitionListeners) listener.doubt(rowChange);
 }
 
 /** Returns true if a row matches after a change. Skips the filter if its columns are unchanged. */

@@ -22,11 +22,11 @@ const { runWindowModel } = await import("./window_model.ts");
 let failed = 0;
 const checked = engineOfEachDialect.filter(({ name }) => name.includes(only));
 await Promise.all(checked.map(async (engine) => {
-  const total = { steps: 0, comparisons: 0, resumed: 0 };
+  const total = { steps: 0, comparisons: 0, resumed: 0, slowestMs: 0 };
   const print = () =>
     console.log(
       `${engine.name}: ${total.steps} writes, ${total.comparisons} comparisons with a list, ` +
-        `${total.resumed} reconnects`,
+        `${total.resumed} reconnects, longest wait ${Math.round(total.slowestMs)} ms`,
     );
   for (let seed = Number(first), thousands = 1; total.steps < Number(writes); seed++) {
     const steps = Math.min(1_000, Number(writes) - total.steps);
@@ -41,6 +41,7 @@ await Promise.all(checked.map(async (engine) => {
     total.steps += run.steps;
     total.comparisons += run.comparisons;
     total.resumed += run.resumed;
+    total.slowestMs = Math.max(total.slowestMs, run.slowestMs);
     if (thousands++ % 10 === 0) print();
   }
   print();
