@@ -11,6 +11,7 @@ export function logMethods(log: ChangeLog): ChangeLog {
     parse: (token) => log.parse(token),
     holds: (position) => log.holds(position),
     onHint: (look) => log.onHint(look),
+    size: () => log.size(),
     purge: () => log.purge(),
     close: () => log.close(),
   };
