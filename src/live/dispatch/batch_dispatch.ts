@@ -254,7 +254,7 @@ function tooMuchWork(): Error {
   return new Error("The filters of the streams take too long for these changes");
 }
 
-/** Tells shared results of a row without an event. They can have read it between its changes. */
+/** Reports a row without an event to shared results, which can have read it between changes. */
 function doubtAbsence({ transitionListeners }: SubscriberGroup, rowChange: RowChange): void {
   if (rowChange.between.length === 0) return;
   for (const listener of transitionListeners) listener.doubt(rowChange);
