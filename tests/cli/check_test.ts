@@ -90,7 +90,7 @@ Deno.test("check --production names each open point of the checklist", async () 
     "finding: SERVICE_SECRET has only 26 characters: use 32 random bytes, from openssl rand -base64 32",
     'finding: "notes" is public for reading without a limit: set abuseProtection.budget.classes.anonymous',
     `finding: other users can use ${path}/open.db (mode 644): chmod 600 ${path}/open.db`,
-    `finding: the newest backup is ${days} days old: run cli.ts backup ${path}/backups regularly`,
+    `finding: the newest backup is ${days} days old: run deno run -A cli.ts backup ${path}/backups regularly`,
     "finding: Cannot start: adminUI.authorize must be set in production: a function (request, user) " +
     "that gives true to who runs the service",
   ]);

@@ -2,6 +2,7 @@ import { dirname, join } from "node:path";
 import type { OpenConfig } from "../../app/config.ts";
 import { fileOfDatabase } from "../../engines/backup_files.ts";
 import { isInProduction } from "../../runtime/production.ts";
+import { programName } from "../../runtime/program_name.ts";
 import { findSecrets } from "../../runtime/resolve_secrets.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { requireTableInfo } from "../../resource/define/resource_definition.ts";
@@ -119,7 +120,7 @@ async function backupFindings(database: string, now: number): Promise<readonly F
     }
   }
   const days = Math.floor((now - Math.max(...times)) / dayMs);
-  const advice = `run cli.ts backup ${folder} regularly`;
+  const advice = `run ${programName()} backup ${folder} regularly`;
   return times.length === 0
     ? noticeIf(true, `there is no backup in ${folder}: ${advice}`)
     : findingIf(days >= maxDays, `the newest backup is ${days} days old: ${advice}`);
