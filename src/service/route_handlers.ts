@@ -189,10 +189,11 @@ export class RouteHandlers {
       return false;
     }
     const routes = matchedRoutes(context);
-    const own = routes.find(this.#isLast)?.path;
-    return routes.every(({ method, path }) =>
-      method === METHOD_NAME_ALL && (path === own || path === "/*")
-    );
+    const last = routes.at(-1);
+    return last !== undefined && this.#isLast(last) &&
+      routes.every(({ method, path }) =>
+        method === METHOD_NAME_ALL && (path === last.path || path === "/*")
+      );
   }
 
   #answerAt(

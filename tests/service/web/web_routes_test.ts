@@ -48,6 +48,11 @@ Deno.test("everyone can read the page, whatever the authentication refuses", () 
       assertEquals((await get(path, navigation)).status, 401, path);
     }
     assertEquals((await get("/logo.svg", {}, "POST")).status, 401);
+    // Now a route of the program responds instead of the page.
+    app.hono.all("*", (context) => context.text("own"));
+    for (const path of ["/", "/logo.svg", "/deep/link"]) {
+      assertEquals((await get(path, navigation)).status, 401, path);
+    }
   }));
 
 Deno.test("a page is below the path at which a parent mounts the app", async () => {
