@@ -6,6 +6,7 @@
  *
  * writes `npm-client/package`, and beside it the archive for `npm publish` or `npm install`.
  */
+import { emptied, readJson, run, writeJson } from "./packing.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 
@@ -41,7 +42,11 @@ export async function packNpmClient(folder: string): Promise<string> {
     await Deno.copyFile(`${root}deno.lock`, `${stage}/deno.lock`);
     await Deno.writeTextFile(`${stage}/deno.json`, JSON.stringify(await configuration()));
     const packed = `${stage}/packed.tgz`;
-    await run("deno", ["pack", "-q", "--allow-dirty", "--no-source-maps", "-o", packed], stage);
+    await run(
+      Deno.execPath(),
+      ["pack", "-q", "--allow-dirty", "--no-source-maps", "-o", packed],
+      stage,
+    );
     await Deno.mkdir(folder, { recursive: true });
     await run("tar", ["-xzf", packed], folder);
   } finally {
@@ -76,7 +81,7 @@ async function complete(folder: string): Promise<string> {
     peerDependencies: peers,
     peerDependenciesMeta: Object.fromEntries(optional),
   };
-  await Deno.writeTextFile(`${place}/package.json`, `${JSON.stringify(manifest, null, 2)}\n`);
+  await writeJson(`${place}/package.json`, manifest);
   await Deno.copyFile(`${root}dev/npm_client_readme.md`, `${place}/README.md`);
   await Deno.copyFile(`${root}LICENSE`, `${place}/LICENSE`);
   const archive = `${folder}/svc-resource-api-client-${manifest.version}.tgz`;
@@ -99,22 +104,6 @@ async function copy(from: string, to: string): Promise<void> {
   for await (const { name } of Deno.readDir(from)) await copy(`${from}/${name}`, `${to}/${name}`);
 }
 
-async function readJson(path: string) {
-  return JSON.parse(await Deno.readTextFile(path));
-}
-
-async function run(program: string, args: readonly string[], cwd: string): Promise<void> {
-  const { success, stderr } = await new Deno.Command(
-    program === "deno" ? Deno.execPath() : program,
-    { args: [...args], cwd, env: { NO_COLOR: "1" } },
-  ).output();
-  if (!success) throw new Error(`${program} ${args[0]}: ${new TextDecoder().decode(stderr)}`);
-}
-
 if (import.meta.main) {
-  const folder = `${root}npm-client`;
-  await Deno.remove(folder, { recursive: true }).catch((error) => {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  });
-  console.log(await packNpmClient(folder));
+  console.log(await packNpmClient(await emptied(`${root}npm-client`)));
 }

@@ -9,12 +9,9 @@
 import { build, type Metafile, type Plugin, stop } from "esbuild";
 import { isBuiltin } from "node:module";
 import { dirname, join, relative } from "node:path";
-import { emptied, readJson, run, writeJson } from "./packing.ts";
+import { addPackaging, emptied, readJson, run, writeJson } from "./packing.ts";
 
 const root = new URL("../", import.meta.url).pathname;
-
-/** The version of Deno that runs the tests, and therefore the command line of the package. */
-const denoVersion = "2.9.6";
 
 /** Packages whose code is part of the package. Users install all other packages as they need them. */
 const inlined = [
@@ -166,17 +163,41 @@ async function complete(folder: string): Promise<string> {
     license,
     type: "module",
     bin: { "resource-api": "bin.cjs" },
-    exports: Object.fromEntries(subpaths),
+    exports: { ...Object.fromEntries(subpaths), "./bin.cjs": "./bin.cjs" },
     files: ["bin.cjs", "dist", "THIRD_PARTY_LICENSES"],
     engines: { node: ">=20" },
-    dependencies: { deno: denoVersion },
+    // The version that runs the tests.
+    dependencies: { deno: await testedVersion() },
   });
-  await Deno.copyFile(`${root}LICENSE`, `${place}/LICENSE`);
-  for (const name of ["bin.cjs", "README.md"]) {
-    await Deno.copyFile(`${root}packaging/resource-api/${name}`, `${place}/${name}`);
-  }
-  await Deno.chmod(`${place}/bin.cjs`, 0o755);
+  await addPackaging("resource-api", place);
   const archive = `${folder}/resource-api-${version}.tgz`;
+  await run("tar", ["-czf", archive, "package"], folder);
+  return archive;
+}
+
+async function testedVersion(): Promise<string> {
+  const [, version] = /^version=([\d.]+)$/m.exec(await Deno.readTextFile(`${root}.ci/run`)) ?? [];
+  if (version === undefined) throw new Error("Cannot find the version of Deno in .ci/run");
+  return version;
+}
+
+/** Writes the package that starts the command `init`. Returns the path of the archive. */
+export async function packCreatePackage(folder: string): Promise<string> {
+  const place = `${folder}/package`;
+  const { version, license } = await readJson(`${root}deno.json`);
+  await Deno.mkdir(place, { recursive: true });
+  await writeJson(`${place}/package.json`, {
+    name: "create-resource-api",
+    version,
+    description: "Creates a project of resource-api: npm create resource-api my-app",
+    license,
+    bin: { "create-resource-api": "bin.cjs" },
+    files: ["bin.cjs"],
+    engines: { node: ">=20" },
+    dependencies: { "resource-api": version },
+  });
+  await addPackaging("create-resource-api", place);
+  const archive = `${folder}/create-resource-api-${version}.tgz`;
   await run("tar", ["-czf", archive, "package"], folder);
   return archive;
 }

@@ -1,5 +1,16 @@
 /** What the programs share that create packages. */
 
+const root = new URL("../", import.meta.url).pathname;
+
+/** Copies the launcher and the README of a package, and the licence. */
+export async function addPackaging(name: string, folder: string): Promise<void> {
+  await Deno.copyFile(`${root}LICENSE`, `${folder}/LICENSE`);
+  for (const file of ["bin.cjs", "README.md"]) {
+    await Deno.copyFile(`${root}packaging/${name}/${file}`, `${folder}/${file}`);
+  }
+  await Deno.chmod(`${folder}/bin.cjs`, 0o755);
+}
+
 export async function readJson(path: string) {
   return JSON.parse(await Deno.readTextFile(path));
 }

@@ -28,7 +28,8 @@ try {
   const machine = `${process.platform} ${process.arch}`;
   const [reason] = error.message.split("\n");
   console.error(`Cannot start: npm has no Deno for this machine (${machine}): ${reason}`);
-  console.error("Set RESOURCE_API_DENO to the path of Deno 2.9.6 or later.");
+  const version = require("./package.json").dependencies.deno;
+  console.error(`Set RESOURCE_API_DENO to the path of Deno ${version} or later.`);
   process.exit(1);
 }
 

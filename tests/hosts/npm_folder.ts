@@ -1,7 +1,7 @@
-import { packNpmPackage } from "../../dev/npm_package.ts";
+import { buildRelease, commandPackages } from "../../dev/release.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
-/** A folder in which npm has installed the packed command line, and more packages. */
+/** A folder in which npm has installed the packages with commands, and more packages. */
 export interface NpmFolder extends AsyncDisposable {
   readonly path: string;
 }
@@ -11,10 +11,12 @@ export async function npmFolder(packages: readonly string[] = []): Promise<NpmFo
   const folder = await scratchFolder();
   try {
     await Deno.writeTextFile(`${folder.path}/package.json`, `{ "private": true }`);
-    const archive = await packNpmPackage(`${folder.path}/packed`);
+    const packed = `${folder.path}/packed`;
+    const archives = (await buildRelease(packed, commandPackages))
+      .map(({ filename }) => `${packed}/${filename}`);
     const flags = ["--prefer-offline", "--no-audit", "--no-fund", "--no-package-lock"];
     const { success, stderr } = await new Deno.Command("npm", {
-      args: ["install", ...flags, archive, ...packages],
+      args: ["install", ...flags, ...archives, ...packages],
       cwd: folder.path,
     }).output();
     if (success) return folder;

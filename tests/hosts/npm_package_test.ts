@@ -1,8 +1,12 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { startProgram } from "../serve/child_process.ts";
+import { faultsOf } from "../../dev/release.ts";
+import { runChild, startProgram } from "../serve/child_process.ts";
+import { scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
 import { npmFolder } from "./npm_folder.ts";
 import { checkService, createShop } from "./npm_service.ts";
+
+const root = new URL("../../", import.meta.url).pathname;
 
 /** All tests of this file share it, because npm unpacks Deno, which has 95 MB. */
 const folder = await npmFolder();
@@ -14,23 +18,22 @@ Deno.test.afterAll(async () => {
 
 testUnless(missing, "npx resource-api serves, streams, and stops with its launcher", async () => {
   createShop(cwd);
-  await checkService(cwd, {
-    npx: ["npx", "resource-api"],
-    launcher: ["node_modules/.bin/resource-api"],
-  });
+  await checkService(cwd);
 });
 
 testUnless(
   missing,
   "npx resource-api ends with the code of its error, and names itself",
   async () => {
+    await Deno.writeTextFile(
+      `${cwd}/pglite.ts`,
+      `import { openDatabase } from "resource-api";
+     export default { db: await openDatabase("pglite::memory:"), resources: [] };`,
+    );
     const [help, file, driver, version] = await Promise.all([
       run(["--help"]),
       run(["missing.db"]),
-      run(["--config", "pglite.ts"], {
-        "pglite.ts": `import { openDatabase } from "resource-api";
-        export default { db: await openDatabase("pglite::memory:"), resources: [] };`,
-      }),
+      run(["--config", "pglite.ts"]),
       run(["--version"]),
     ]);
     assertMatch(help.stdout, /^ {2}npx resource-api DATABASE {10}/m);
@@ -45,6 +48,44 @@ testUnless(
   },
 );
 
+testUnless(missing, "create-resource-api starts the command init", async () => {
+  // A program in the place of Deno prints its arguments.
+  await Deno.writeTextFile(`${cwd}/arguments.sh`, '#!/bin/sh\necho "$@"\n', { mode: 0o755 });
+  const { stdout } = await run(["my-app", "--web"], {
+    program: "create-resource-api",
+    env: { RESOURCE_API_DENO: `${cwd}/arguments.sh` },
+  });
+  assertMatch(stdout, /\/dist\/cli\.js init my-app --web\n$/);
+});
+
+Deno.test("a package with a wrong version, file, size or dependency is not released", async () => {
+  await using scratch = await scratchFolder();
+  const place = scratch.path;
+  await Deno.mkdir(`${place}/package`);
+  const manifest = JSON.stringify({ dependencies: { deno: "^2.9.6" } });
+  await Deno.writeTextFile(`${place}/package/package.json`, manifest);
+  await Deno.writeTextFile(`${place}/package/secret.txt`, root);
+  const files = [{ path: "package.json" }, { path: "secret.txt" }];
+  const packed = { name: "x", version: "0.0.1", filename: "x.tgz", size: 6, files };
+  const expected = { version: "0.0.2", files: /^package\.json$/, maxBytes: 5, place };
+  assertEquals(await faultsOf(packed, expected), [
+    "the version is 0.0.1, not 0.0.2",
+    "secret.txt must not be in it",
+    "README.md is missing",
+    "LICENSE is missing",
+    "it has 6 bytes, more than 5",
+    "secret.txt contains a path of this machine",
+    "the dependency deno has the range ^2.9.6",
+  ]);
+});
+
+Deno.test("a release without the identity token of a workflow fails before it builds", async () => {
+  const env = { ACTIONS_ID_TOKEN_REQUEST_URL: "" };
+  const { code, stdout, stderr } = await runChild([`${root}dev/release.ts`, "--publish"], { env });
+  assertEquals([code, stdout], [1, ""]);
+  assertMatch(stderr, /^Cannot publish: provenance needs the identity token of a workflow/m);
+});
+
 testUnless(missing, "the package contains the licences of the packages in it", async () => {
   const place = `${cwd}/node_modules/resource-api`;
   const licences = await Deno.readTextFile(`${place}/THIRD_PARTY_LICENSES`);
@@ -55,11 +96,14 @@ testUnless(missing, "the package contains the licences of the packages in it", a
   assertEquals(Object.keys(dependencies), ["deno"]);
 });
 
-async function run(args: readonly string[], files: Readonly<Record<string, string>> = {}) {
-  for (const [name, text] of Object.entries(files)) {
-    await Deno.writeTextFile(`${cwd}/${name}`, text);
-  }
-  await using child = startProgram(["npx", "resource-api", ...args], { cwd });
+async function run(
+  args: readonly string[],
+  { program = "resource-api", env = {} }: {
+    readonly program?: string;
+    readonly env?: Readonly<Record<string, string>>;
+  } = {},
+) {
+  await using child = startProgram(["npx", program, ...args], { cwd, env });
   const code = await child.ended();
   return { code, stdout: child.stdout(), stderr: child.stderr() };
 }

@@ -12,24 +12,26 @@ export function createShop(folder: string): void {
 }
 
 /**
- * Starts two services with an installed package, and uses one of them. SIGTERM then stops the first
- * service, and SIGKILL the launcher of the second. A process that remains keeps the output of its
- * service open, and the test fails.
+ * Starts three services with an installed package, and uses one of them. SIGTERM stops npx and a
+ * launcher, and SIGKILL another launcher. A process that remains keeps the output of its service
+ * open, and the check fails.
  */
 export async function checkService(
   cwd: string,
-  commands: { readonly npx: readonly string[]; readonly launcher: readonly string[] },
   env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const options = { cwd, env, maxLifeMs: 60_000 };
   const args = ["shop.db", "--port", "0"];
-  await using service = startProgram([...commands.npx, ...args, "--write"], options);
-  await using killed = startProgram([...commands.launcher, ...args], options);
+  const launcher = "node_modules/.bin/resource-api";
+  await using service = startProgram(["npx", "resource-api", ...args, "--write"], options);
+  await using stopped = startProgram([launcher, ...args], options);
+  await using killed = startProgram([launcher, ...args], options);
   await useService(service);
-  await killed.printed(/^ {2}(http:\S+)\/healthz$/m);
+  for (const one of [stopped, killed]) await one.printed(/\/healthz$/m);
+  for (const one of [service, stopped]) one.signal("SIGTERM");
   killed.signal("SIGKILL");
-  service.signal("SIGTERM");
-  await Promise.all([service.ended(), killed.ended()]);
+  const [, code] = await Promise.all([service.ended(), stopped.ended(), killed.ended()]);
+  assertEquals(code, 0);
   assertMatch(service.stderr(), /"npx resource-api uninstall shop\.db\\" takes it away again/);
   assertEquals(/better-sqlite3/.test(service.stderr()), false, service.stderr());
 }
