@@ -9,7 +9,6 @@ import {
   storeOptions,
 } from "./command_options.ts";
 import {
-  parseCheckArguments,
   parseCreditsArguments,
   parseDescribeArguments,
   parseMcpArguments,
@@ -24,7 +23,7 @@ import {
 } from "./backup/backup_arguments.ts";
 import { importHelp, parseImportArguments } from "./import/import_arguments.ts";
 import { parseMigrateArguments } from "./migrate/migrate_arguments.ts";
-import { parseServeArguments, type ServeCommand } from "./serve_arguments.ts";
+import { parseCheckArguments, parseServeArguments, type ServeCommand } from "./serve_arguments.ts";
 import { listenOptionRules } from "../listen/listener.ts";
 
 export type KeysCommand = ReturnType<typeof parseKeysArguments>;
@@ -279,8 +278,9 @@ Changing tables:
 ${backupHelp}
 
 Before a start:
-  check [DATABASE | --config FILE]      start without listening, and say what is wrong, a line each;
-                         1 if there are findings, 2 if the service cannot start
+  check [DATABASE | --config FILE] …    with the arguments of a start: start without listening, and
+                         say what is wrong, a line each; 1 if there are findings, 2 if the service
+                         cannot start
       --production       also look at the checklist for production in SECURITY.md
       --json             print the findings as JSON
 

@@ -97,23 +97,6 @@ export function parseDescribeArguments(form: DescriptionForm, args: readonly str
   };
 }
 
-export type CheckCommand = ReturnType<typeof parseCheckArguments>;
-
-export function parseCheckArguments(args: readonly string[]) {
-  const words = readCommandWords("check", args, {
-    config: configOption,
-    ...optionsOf("boolean", "production", "json"),
-  });
-  const [database = null, extra] = words.positionals;
-  const config = words.text("config");
-  if (extra !== undefined) throw new Misuse(`check takes one database: "${extra}" is one too many`);
-  if (database !== null && config !== null) {
-    throw new Misuse("check takes a database or --config, not both");
-  }
-  const [production, json] = [words.flag("production"), words.flag("json")];
-  return { kind: "check" as const, database, config, production, json };
-}
-
 /** The arguments of the command `mcp`, which serves a database to its parent process. */
 export type McpCommand = ReturnType<typeof parseMcpArguments>;
 

@@ -30,7 +30,8 @@ export async function loadConfiguration(path: string): Promise<ServeConfig> {
   return config as ServeConfig;
 }
 
-const configurationName = "service.config.ts";
+/** The default configuration file, in the current folder. */
+export const configurationName = "service.config.ts";
 
 /** Imports a user's module. Throws a plain Error with one sentence if this fails. */
 export async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {

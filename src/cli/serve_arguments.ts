@@ -78,6 +78,17 @@ export function parseServeArguments(args: readonly string[]) {
   };
 }
 
+export type CheckCommand = ReturnType<typeof parseCheckArguments>;
+
+/** Parses the arguments of `check`, which are those of a start. Throws a {@link Misuse}. */
+export function parseCheckArguments(args: readonly string[]) {
+  const own = ["--production", "--json"];
+  const [production, json] = own.map((option) => args.includes(option));
+  const start = parseServeArguments(args.filter((one) => !own.includes(one)));
+  if (start.kind !== "serve") throw new Misuse("check has no option --version");
+  return { kind: "check" as const, start, production, json };
+}
+
 const serveOptions = {
   port: { type: "string", short: "p" },
   ...optionsOf("string", "host", "trust-proxy", "mounted-at", "changes-schema", "pooler"),

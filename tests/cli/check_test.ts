@@ -65,7 +65,10 @@ Deno.test("check names drift, scopes that cannot be compiled, and what a start s
   await assertRejects(() => check("--config", `${path}/gone.ts`), Error, "there is no such file");
   const wrong = await write(path, "wrong", "resources: [], prot: 1");
   await assertRejects(() => check("-c", wrong), Error, "did you mean");
-  assertEquals(await check(`node-sqlite:${path}/right.db`), []);
+  const database = `node-sqlite:${path}/right.db`;
+  assertEquals(await check(database), []);
+  const ofWrites = await check(database, "--write");
+  assertEquals(ofWrites.length > 0 && ofWrites.every((one) => one.startsWith("notice: ")), true);
 });
 
 Deno.test("check --production names each open point of the checklist", async () => {
@@ -136,6 +139,6 @@ Deno.test("check exits with 0, 1 or 2", async () => {
   assertEquals([found.code, findings.length, findings[0].level], [1, 1, "finding"]);
   assertEquals([gone.code, gone.stdout], [2, ""]);
   assertEquals([misused.code, misused.stderr.split("\n")[0]], [
-    ...[2, 'check takes one database: "b.db" is one too many'],
+    ...[2, 'One database at a time: "b.db" is one too many'],
   ]);
 });

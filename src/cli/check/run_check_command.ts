@@ -1,12 +1,11 @@
 import { type App, createApp } from "../../app/app.ts";
 import type { OpenConfig } from "../../app/config.ts";
-import { openDrizzleOfConfig } from "../../engines/drizzle/open_configured_database.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
-import { decideCliRights } from "../cli_service.ts";
-import type { CheckCommand } from "../command_arguments.ts";
-import { requireConfiguration } from "../configuration_file.ts";
+import { configurationName } from "../configuration_file.ts";
+import { prepareService } from "../prepare_service.ts";
 import { printable } from "../printable.ts";
+import type { CheckCommand } from "../serve_arguments.ts";
 import { type Finding, productionFindings } from "./production_findings.ts";
 
 /** Prints one line for each finding. Returns 1 if there are findings, and 0 for notices alone. */
@@ -28,13 +27,24 @@ export async function checkService(command: CheckCommand): Promise<readonly Find
   const runtime = systemRuntime((observation) => {
     if (observation.kind === "notice") notices.push(observation.message);
   });
-  const config = await configOf(command, runtime);
-  const findings = command.production ? await productionFindings(config, runtime) : [];
-  const { app, refusals } = await startStrictly(attemptsOf(config, command), runtime);
+  const { start, production } = command;
+  // Without arguments, a start would serve the demonstration if there is no configuration.
+  const path = start.config ?? (start.database === null ? configurationName : null);
+  const { config } = await prepareService({ ...start, config: path }, { runtime, token: "check" });
+  const findings = production ? await productionFindings(config, runtime) : [];
+  const { app, refusals } = await startStrictly(attemptsOf(config, production), runtime);
   const unavailable = (await unavailableParts(app)).map((name) => `${name} is not available`);
   await app.close();
-  const messages = new Set([...refusals, ...notices, ...unavailable]);
-  return [...findings, ...[...messages].map((message) => ({ level: "finding" as const, message }))];
+  // The tables of a database without a configuration cannot differ from their declaration.
+  const level = start.database === null ? "finding" : "notice";
+  return [
+    ...findings,
+    ...[...new Set(refusals), ...unavailable].map((message) => ({
+      level: "finding" as const,
+      message,
+    })),
+    ...[...new Set(notices)].map((message) => ({ level, message }) as const),
+  ];
 }
 
 /** Starts the first configuration that can start. Returns why those before it could not. */
@@ -49,31 +59,20 @@ async function startStrictly(
     const isRefused = error instanceof Error && error.constructor === Error;
     if (!isRefused || milder.length === 0) throw error;
     const { app, refusals } = await startStrictly(milder, runtime);
-    return { app, refusals: [error.message.replace(sample, madeUp), ...refusals] };
+    const message = config.auth?.samples?.[0] === madeUp
+      ? error.message.replace("with sample 1", `with the user ${JSON.stringify(madeUp)}`)
+      : error.message;
+    return { app, refusals: [message, ...refusals] };
   }
-}
-
-async function configOf({ database, config }: CheckCommand, runtime: Runtime): Promise<OpenConfig> {
-  if (database === null) {
-    const hint = "name a database, or a configuration by --config";
-    return await openDrizzleOfConfig(await requireConfiguration(config, hint), runtime);
-  }
-  const { serveDatabase } = await import("../database/serve_database.ts");
-  const rights = decideCliRights({ host: "127.0.0.1", public: false, writable: false }, "");
-  const { config: served } = await serveDatabase(database, {
-    ...{ rights, runtime, kv: undefined, accountsIn: undefined, isSearched: false },
-    ...{ schemas: null, recording: null },
-  });
-  return served;
 }
 
 /**
  * Returns the forms of a configuration, the strictest first: in production if the command asks for
  * it, and with a made-up user to try the scopes, if the configuration has no samples.
  */
-function attemptsOf(config: OpenConfig, { production }: CheckCommand): readonly OpenConfig[] {
+function attemptsOf(config: OpenConfig, production?: boolean): readonly OpenConfig[] {
   const { samples = [] } = config.auth ?? {};
-  const users = samples.length > 0 ? [samples] : [[{ id: "check" }], []];
+  const users = samples.length > 0 ? [samples] : [[madeUp], []];
   const environments = production ? ["production" as const, config.env] : [config.env];
   return environments.flatMap((env) =>
     users.map((samples) => ({
@@ -83,8 +82,7 @@ function attemptsOf(config: OpenConfig, { production }: CheckCommand): readonly 
   );
 }
 
-/** How an error names the made-up user, and how a finding does. */
-const [sample, madeUp] = ["with sample 1", 'with the user {"id":"check"}'];
+const madeUp = { id: "check" };
 
 /** Missing secrets prevent no start here, because they are findings of their own. */
 function withSecrets(runtime: Runtime): Runtime {
