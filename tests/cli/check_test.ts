@@ -81,18 +81,19 @@ Deno.test("check --production names each open point of the checklist", async () 
   );
   await Deno.chmod(`${path}/open.db`, 0o644);
   await Deno.mkdir(`${path}/backups/2020-01-01T00-00-00Z`, { recursive: true });
+  await Deno.mkdir(`${path}/backups/2026-01-01T00-00-00Z.partial`);
   const found = await check("-c", open, "--production");
   const days = /the newest backup is (\d+) days old/.exec(found.join())?.[1];
   assertEquals(found.filter((one) => !/-wal|-shm/.test(one)), [
     "finding: the environment is not production: set SERVICE_ENV=production",
     "finding: kv is the memory of the process: set kv to a file or a server that all processes share",
-    "finding: abuseProtection.trustProxy is not set: set abuseProtection.trustProxy to the number of your own proxies, or to 0",
+    "finding: abuseProtection.trustProxy is not set: set the number of your own proxies, or 0",
     "finding: cors permits every origin: list the origins of your pages",
-    "notice: securityHeaders.hsts is not set: set securityHeaders.hsts if a proxy ends TLS",
-    "notice: the process has all permissions (-A): list the permissions that the service needs",
     "finding: SERVICE_SECRET has only 26 characters: use 32 random bytes, from openssl rand -base64 32",
     'finding: "notes" is public for reading without a limit: set abuseProtection.budget.classes.anonymous',
     `finding: other users can use ${path}/open.db (mode 644): chmod 600 ${path}/open.db`,
+    "notice: securityHeaders.hsts is not set: set securityHeaders.hsts if a proxy ends TLS",
+    "notice: the process has all permissions (-A): list the permissions that the service needs",
     `finding: the newest backup is ${days} days old: run deno run -A cli.ts backup ${path}/backups regularly`,
     "finding: Cannot start: adminUI.authorize must be set in production: a function (request, user) " +
     "that gives true to who runs the service",

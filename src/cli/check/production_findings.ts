@@ -24,89 +24,77 @@ export async function productionFindings(
   const { cors, abuseProtection, kv, securityHeaders } = config;
   const hsts = typeof securityHeaders === "object" && securityHeaders.hsts;
   const isOpen = cors === true || (typeof cors === "object" && [cors.origin].flat().includes("*"));
-  const proxies = "abuseProtection.trustProxy";
+  const pow = abuseProtection?.pow;
+  const path = await fileOfDatabase(config.db);
   return [
-    ...findingIf(
-      !isInProduction(config.env, runtime),
-      "the environment is not production: set SERVICE_ENV=production",
-    ),
-    ...findingIf(
-      kv === undefined || kv === ":memory:",
-      "kv is the memory of the process: set kv to a file or a server that all processes share",
-    ),
-    ...findingIf(
-      abuseProtection?.trustProxy === undefined,
-      `${proxies} is not set: set ${proxies} to the number of your own proxies, or to 0`,
-    ),
-    ...findingIf(isOpen, "cors permits every origin: list the origins of your pages"),
-    ...noticeIf(
-      !hsts && securityHeaders !== false,
-      "securityHeaders.hsts is not set: set securityHeaders.hsts if a proxy ends TLS",
-    ),
-    ...noticeIf(
-      hasAllPermissions(),
-      "the process has all permissions (-A): list the permissions that the service needs",
-    ),
-    ...secretFindings("SERVICE_SECRET", config.secret, runtime),
-    ...(abuseProtection?.pow === undefined
-      ? []
-      : secretFindings("SERVICE_POW_SECRET", abuseProtection.pow.secret, runtime)),
-    ...openResources(config),
-    ...await fileFindings(config, runtime),
+    ...open("finding", {
+      "the environment is not production: set SERVICE_ENV=production": !isInProduction(
+        config.env,
+        runtime,
+      ),
+      "kv is the memory of the process: set kv to a file or a server that all processes share":
+        kv === undefined || kv === ":memory:",
+      "abuseProtection.trustProxy is not set: set the number of your own proxies, or 0":
+        abuseProtection?.trustProxy === undefined,
+      "cors permits every origin: list the origins of your pages": isOpen,
+      ...shortSecret("SERVICE_SECRET", config.secret, runtime),
+      ...(pow === undefined ? {} : shortSecret("SERVICE_POW_SECRET", pow.secret, runtime)),
+      ...openResources(config),
+      ...await readableFiles(path, kv),
+    }),
+    ...open("notice", {
+      "securityHeaders.hsts is not set: set securityHeaders.hsts if a proxy ends TLS": !hsts &&
+        securityHeaders !== false,
+      "the process has all permissions (-A): list the permissions that the service needs":
+        hasAllPermissions(),
+    }),
+    ...(path === null ? [] : await backupFindings(path, runtime.clock.now())),
   ];
 }
 
-function findingIf(isSo: boolean, message: string): readonly Finding[] {
-  return isSo ? [{ level: "finding", message }] : [];
+/** The messages about single points, each with true if the point is open. */
+type Points = Readonly<Record<string, boolean>>;
+
+function open(level: Finding["level"], points: Points): readonly Finding[] {
+  return Object.entries(points).flatMap(([message, isOpen]) => isOpen ? [{ level, message }] : []);
 }
 
-function noticeIf(isSo: boolean, message: string): readonly Finding[] {
-  return isSo ? [{ level: "notice", message }] : [];
-}
-
-function secretFindings(
+function shortSecret(
   variable: string,
   given: string | readonly string[] | undefined,
   runtime: Runtime,
-): readonly Finding[] {
+): Points {
   const [first = ""] = findSecrets({ given, option: "secret", variable }, runtime) ?? [];
   const state = first === "" ? "is not set" : `has only ${first.length} characters`;
   const advice = "use 32 random bytes, from openssl rand -base64 32";
-  return findingIf(first.length < minLength, `${variable} ${state}: ${advice}`);
+  return { [`${variable} ${state}: ${advice}`]: first.length < minLength };
 }
 
 /** The length of 24 random bytes in base64. */
 const minLength = 32;
 
-function openResources({ resources, abuseProtection }: OpenConfig): readonly Finding[] {
-  if (abuseProtection?.budget?.classes.anonymous !== undefined) return [];
-  return resources.flatMap(({ table, options: { auth, rateLimit } }) => {
-    const open = auth?.public;
-    const isRead = typeof open === "object" ? Boolean(open.read) : open === true;
-    return findingIf(
-      isRead && rateLimit === undefined,
-      `"${requireTableInfo(table).label}" is public for reading without a limit: set ` +
-        "abuseProtection.budget.classes.anonymous",
-    );
-  });
+function openResources({ resources, abuseProtection }: OpenConfig): Points {
+  if (abuseProtection?.budget?.classes.anonymous !== undefined) return {};
+  return Object.fromEntries(resources.map(({ table, options: { auth, rateLimit } }) => {
+    const access = auth?.public;
+    const isPublic = typeof access === "object" ? Boolean(access.read) : access === true;
+    const message = `"${requireTableInfo(table).label}" is public for reading without a limit: ` +
+      "set abuseProtection.budget.classes.anonymous";
+    return [message, isPublic && rateLimit === undefined];
+  }));
 }
 
-async function fileFindings({ db, kv }: OpenConfig, runtime: Runtime): Promise<readonly Finding[]> {
-  const path = await fileOfDatabase(db);
+async function readableFiles(database: string | null, kv: OpenConfig["kv"]): Promise<Points> {
+  const ends = database === null ? [] : ["", "-wal", "-shm", "-turn", "-next"];
   const isFile = typeof kv === "string" && !/^(?::memory:$|https?:)/.test(kv);
-  const files = path === null
-    ? []
-    : ["", "-wal", "-shm", "-turn", "-next"].map((end) => path + end);
-  const found: Finding[] = [];
-  for (const file of isFile ? [...files, kv] : files) {
+  const points: Record<string, boolean> = {};
+  for (const file of [...ends.map((end) => database + end), ...isFile ? [kv] : []]) {
     const mode = await Deno.stat(file).then(({ mode }) => mode ?? 0, () => 0);
     const shown = (mode & 0o777).toString(8);
-    found.push(...findingIf(
-      (mode & 0o077) !== 0,
-      `other users can use ${file} (mode ${shown}): chmod 600 ${file}`,
-    ));
+    const message = `other users can use ${file} (mode ${shown}): chmod 600 ${file}`;
+    points[message] = (mode & 0o077) !== 0;
   }
-  return path === null ? found : [...found, ...await backupFindings(path, runtime.clock.now())];
+  return points;
 }
 
 /** Looks for backups in the folder `backups` next to the database. */
@@ -116,15 +104,15 @@ async function backupFindings(database: string, now: number): Promise<readonly F
   if (await pathExists(folder)) {
     for await (const { name } of Deno.readDir(folder)) {
       // The name of a backup is its time, with hyphens in place of the colons.
-      times.push(Date.parse(name.replace(/(\d\d)-(\d\d)-(\d\d)Z$/, "$1:$2:$3Z")) || 0);
+      const time = Date.parse(name.replace(/(\d\d)-(\d\d)-(\d\d)Z$/, "$1:$2:$3Z"));
+      if (!Number.isNaN(time)) times.push(time);
     }
   }
-  const days = Math.floor((now - Math.max(...times)) / dayMs);
+  const days = Math.floor((now - Math.max(...times)) / 86_400_000);
   const advice = `run ${programName()} backup ${folder} regularly`;
   return times.length === 0
-    ? noticeIf(true, `there is no backup in ${folder}: ${advice}`)
-    : findingIf(days >= maxDays, `the newest backup is ${days} days old: ${advice}`);
+    ? open("notice", { [`there is no backup in ${folder}: ${advice}`]: true })
+    : open("finding", { [`the newest backup is ${days} days old: ${advice}`]: days >= maxDays });
 }
 
-const dayMs = 86_400_000;
 const maxDays = 7;
