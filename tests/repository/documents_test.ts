@@ -89,12 +89,14 @@ Deno.test("CHANGELOG.md begins with Unreleased and has the version of deno.json"
   }
 });
 
-Deno.test("the workflow of CI runs .ci/run, reads only, and pins its actions by commit", () => {
-  const text = Deno.readTextFileSync(`${root}.github/workflows/ci.yml`);
-  assertEquals(/^ +run: \.ci\/run$/m.test(text), true);
-  assertEquals(/^permissions:\n {2}contents: read\n\n/m.test(text), true);
-  const actions = [...text.matchAll(/uses: (.*)$/gm)].map(([, action = ""]) => action);
-  assertEquals(actions.filter((action) => !/^[\w/-]+@[0-9a-f]{40} # v[\d.]+$/.test(action)), []);
+Deno.test("the workflows run .ci/run, may only read, and pin their actions by commit", () => {
+  for (const name of ["ci.yml", "release.yml"]) {
+    const text = Deno.readTextFileSync(`${root}.github/workflows/${name}`);
+    assertEquals(/^ +run: \.ci\/run$/m.test(text), true, name);
+    assertEquals(/^permissions:\n {2}contents: read\n\n/m.test(text), true, name);
+    const actions = [...text.matchAll(/uses: (.*)$/gm)].map(([, action = ""]) => action);
+    assertEquals(actions.filter((action) => !/^[\w/-]+@[0-9a-f]{40} # v[\d.]+$/.test(action)), []);
+  }
 });
 
 function gitFiles(): string[] {

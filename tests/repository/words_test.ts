@@ -39,3 +39,13 @@ function readText(file: string): string | null {
     throw error;
   }
 }
+
+Deno.test("all files name the version of Deno that .ci/run uses", () => {
+  const [, version] = /^version=([\d.]+)$/m.exec(readText(".ci/run") ?? "") ?? [];
+  const named = files.flatMap((file) =>
+    [...(readText(file) ?? "").matchAll(/\bdeno[@:](\d+\.\d+\.\d+)/g)]
+      .map(([, found]) => `${file}: ${found}`)
+  );
+  assertEquals(named.length > 5, true, "versions are found");
+  assertEquals(named.filter((one) => !one.endsWith(`: ${version}`)), []);
+});
