@@ -233,7 +233,8 @@ export function toStoredResponse(
 ): StoredResponse | null {
   const answer = storableAnswer(reply);
   if (answer === null) return null;
-  const bytes = sizeOf(answer);
+  const bytes = Buffer.byteLength(JSON.stringify(answer.headers)) +
+    Buffer.byteLength(answer.body ?? "");
   if (bytes > maxAnswerBytes) return { answer: withoutBody(answer), keepMs: ttlMs };
   if (shares.take(share, bytes + recordBytes)) return { answer, keepMs: ttlMs };
   // This is enough time for a repeated request, but too little for responses to fill the store.
@@ -279,10 +280,6 @@ function storableAnswer(reply: Reply): StoredAnswer | null {
 function withoutBody(answer: StoredAnswer): StoredAnswer {
   const { status, headers, body } = problemReply(answerNotKeptProblem(answer));
   return { status, headers, body: typeof body === "string" ? body : null };
-}
-
-function sizeOf({ headers, body }: StoredAnswer): number {
-  return Buffer.byteLength(JSON.stringify(headers)) + Buffer.byteLength(body ?? "");
 }
 
 const maxAnswerBytes = 1024 ** 2;

@@ -141,9 +141,10 @@ export class TableIdempotency implements IdempotencyStore {
   #claimState({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundKeyRecord | null {
     const end = answer === null ? leaseUntil : expiresAt;
     if (Number(end) <= this.#options.clock.now()) return null;
+    // The cast is safe, because no other code writes this table.
     return answer === null
       ? { kind: "in-flight", fingerprint }
-      : { kind: "finished", fingerprint, answer: parseAnswer(answer) };
+      : { kind: "finished", fingerprint, answer: JSON.parse(answer) as StoredAnswer };
   }
 
   /** Assigns a record to the given claim, unless the record has changed since `found` was read. */
@@ -226,11 +227,6 @@ interface Found {
 /** Returns the condition that a claim is still valid and has no response yet. */
 function whereHeld({ id, owner }: IdempotencyClaim): Fragment {
   return sql`WHERE id = ${id} AND owner = ${owner} AND answer IS NULL`;
-}
-
-function parseAnswer(answer: string): StoredAnswer {
-  // The cast is safe, because no other code writes this table.
-  return JSON.parse(answer) as StoredAnswer;
 }
 
 async function asStoreErrors<T>(work: () => Promise<T>): Promise<T> {

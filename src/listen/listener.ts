@@ -170,18 +170,14 @@ interface Serving {
 
 function firstSocket(address: ListenAddress, serving: Serving): Socket {
   try {
-    if (address.reusePort && !canReusePorts()) {
+    // Processes can share a port only under `--unstable-net`.
+    if (address.reusePort && !("listenDatagram" in Deno)) {
       throw new Error("reusePort needs Deno with --unstable-net");
     }
     return openSocket(address, serving);
   } catch (cause) {
     throw listenError(address, cause);
   }
-}
-
-/** Returns true if processes can share a port, for which Deno needs `--unstable-net`. */
-export function canReusePorts(): boolean {
-  return "listenDatagram" in Deno;
 }
 
 export function listenError(

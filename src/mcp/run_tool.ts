@@ -1,4 +1,4 @@
-import type { IndexEntry, ServiceIndex } from "../openapi/service_index.ts";
+import type { ServiceIndex } from "../openapi/service_index.ts";
 import { fitRows, shortenValue } from "./tool_answer.ts";
 import type { ToolName } from "./tool_definitions.ts";
 import {
@@ -97,14 +97,10 @@ async function describeResource(args: ToolArguments, context: ToolContext): Prom
       })),
       needsIfMatch: resource.hasEtag,
       operations: entry.requests.map(({ operation }) => operation),
-      procedures: proceduresOf(entry),
+      procedures: entry.requests.filter(({ operation }) => operation === "procedure")
+        .map(({ path }) => path.slice(path.lastIndexOf("/") + 1)),
     },
   };
-}
-
-function proceduresOf({ requests }: IndexEntry): readonly string[] {
-  return requests.filter(({ operation }) => operation === "procedure")
-    .map(({ path }) => path.slice(path.lastIndexOf("/") + 1));
 }
 
 async function queryRows(args: ToolArguments, context: ToolContext): Promise<unknown> {

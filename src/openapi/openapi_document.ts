@@ -1,11 +1,11 @@
 import type { JsonSchema, RouteDescription } from "../protocol/route_description.ts";
 import { routesOf } from "../resource/routes/routes.ts";
-import { type ComponentNames, componentNames } from "./component_names.ts";
+import { componentNames } from "./component_names.ts";
 import { authenticationAlternatives } from "./operation_headers.ts";
 import { operationDocument } from "./operation_document.ts";
 import { ProblemResponses, problemSchema } from "./problem_responses.ts";
 import { rowSchemas } from "./row_schemas.ts";
-import type { DescribedRoute, OpenapiInput } from "./openapi_input.ts";
+import type { OpenapiInput } from "./openapi_input.ts";
 
 /** Returns the OpenAPI 3.0 document. `prefix` is the path at which the app is mounted. */
 export function openapiDocument(facts: OpenapiInput, prefix: string): JsonSchema {
@@ -13,9 +13,27 @@ export function openapiDocument(facts: OpenapiInput, prefix: string): JsonSchema
   const names = componentNames(resources);
   const problems = new ProblemResponses();
   const routes = facts.routes();
-  const paths = new Map([
-    ...resourcePaths(facts, names, problems),
-    ...otherPaths(routes, facts, problems),
+  const paths = Object.fromEntries<JsonSchema>([
+    ...resources.flatMap((resource) => {
+      const name = names.get(resource) ?? "";
+      const byPath = Map.groupBy(routesOf(resource), ({ path }) => path);
+      return [...byPath].map(([path, ofPath]) => {
+        const item = ofPath.map((route) => [
+          route.method.toLowerCase(),
+          operationDocument({ route, resource, name }, facts, problems),
+        ]);
+        const url = path === "/" ? resource.url : resource.url + path.replace(":id", "{id}");
+        return [url, Object.fromEntries(item)] as const;
+      });
+    }),
+    ...[...Map.groupBy(routes, ({ path }) => path)].map(([path, ofPath]) => {
+      const item = ofPath.map(({ method, description }) => [
+        method.toLowerCase(),
+        routeDocument(description, facts, problems),
+      ]);
+      const url = path.replaceAll(/:(\w+)/g, "{$1}").replace(/(?<=.)\/$/, "");
+      return [url, Object.fromEntries(item)] as const;
+    }),
   ]);
   const all = Object.assign({}, ...resources.map((resource) => rowSchemas(resource, names)));
   const document = {
@@ -32,7 +50,7 @@ export function openapiDocument(facts: OpenapiInput, prefix: string): JsonSchema
         description: tagDescriptions[name] ?? `Routes of ${name}.`,
       })),
     ],
-    paths: Object.fromEntries(paths),
+    paths,
   };
   return {
     ...document,
@@ -51,43 +69,6 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Health: "Liveness and readiness.",
   Service: "What the service says about itself.",
 };
-
-type Paths = Iterable<readonly [path: string, item: JsonSchema]>;
-
-function resourcePaths(
-  facts: OpenapiInput,
-  names: ComponentNames,
-  problems: ProblemResponses,
-): Paths {
-  return facts.resources.flatMap((resource) => {
-    const name = names.get(resource) ?? "";
-    const byPath = Map.groupBy(routesOf(resource), ({ path }) => path);
-    return [...byPath].map(([path, routes]) => {
-      const item = routes.map((route) => [
-        route.method.toLowerCase(),
-        operationDocument({ route, resource, name }, facts, problems),
-      ]);
-      const url = path === "/" ? resource.url : resource.url + path.replace(":id", "{id}");
-      return [url, Object.fromEntries(item)] as const;
-    });
-  });
-}
-
-function otherPaths(
-  routes: readonly DescribedRoute[],
-  facts: OpenapiInput,
-  problems: ProblemResponses,
-): Paths {
-  return [...Map.groupBy(routes, ({ path }) => path)].map(([path, ofPath]) => [
-    path.replaceAll(/:(\w+)/g, "{$1}").replace(/(?<=.)\/$/, ""),
-    Object.fromEntries(
-      ofPath.map(({ method, description }) => [
-        method.toLowerCase(),
-        routeDocument(description, facts, problems),
-      ]),
-    ),
-  ]);
-}
 
 function routeDocument(
   { id, tag, summary, body, bodyType, answers, problems: slugs, needsUser, parameters }:

@@ -21,7 +21,18 @@ export const queryParameters: Readonly<
   upsert: (resource) =>
     onParameter(resource, "The unique key that rows are found by; the primary key unless set."),
   count: (resource) => [filterParameter(resource, true), ...deletedParameter(resource)],
-  search: searchParameters,
+  search: (resource) => [
+    { ...parameter("q", { type: "string", minLength: 1 }, "The words."), required: true },
+    filterParameter(resource, true),
+    ...viewParameters(resource).slice(0, 1),
+    limitParameter("rows", { defaultLimit: 20, maxLimit: 100 }),
+    parameter(
+      "offset",
+      { type: "integer", minimum: 0, default: 0 },
+      "How many rows to skip; with `limit` 10,000 at most.",
+    ),
+    flagParameter("highlight", "Adds `highlights`."),
+  ],
   aggregate: (resource) => [filterParameter(resource, true), ...aggregateParameters(resource)],
   "subscribe-aggregate": (resource) => [
     filterParameter(resource, false),
@@ -109,21 +120,6 @@ function exportParameters(): readonly JsonSchema[] {
       "link",
       "Returns `{ link, expiresAt }` instead of a page: a link that downloads the export for a minute.",
     ),
-  ];
-}
-
-function searchParameters(resource: Resource): readonly JsonSchema[] {
-  return [
-    { ...parameter("q", { type: "string", minLength: 1 }, "The words."), required: true },
-    filterParameter(resource, true),
-    ...viewParameters(resource).slice(0, 1),
-    limitParameter("rows", { defaultLimit: 20, maxLimit: 100 }),
-    parameter(
-      "offset",
-      { type: "integer", minimum: 0, default: 0 },
-      "How many rows to skip; with `limit` 10,000 at most.",
-    ),
-    flagParameter("highlight", "Adds `highlights`."),
   ];
 }
 

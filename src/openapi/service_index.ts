@@ -2,7 +2,6 @@ import { type Access, authorize, type User } from "../auth/authorize.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { narrowForCaller } from "../resource/rights/caller_view.ts";
-import type { Route } from "../resource/routes/endpoint.ts";
 import { routesOf } from "../resource/routes/routes.ts";
 import { describeResource, type ResourceSchema } from "./service_schema.ts";
 
@@ -55,7 +54,11 @@ export async function serviceIndexFor(
         ...{ name, path, primaryKey, fields },
         ...(description === undefined ? {} : { description }),
         relations: relations.filter((relation) => readable.has(relation.path)),
-        requests: routes.map((route) => requestOf(route, path)),
+        requests: routes.map((route) => ({
+          operation: route.endpoint.name,
+          method: route.method,
+          path: route.path === "/" ? path : path + route.path.replace(":id", "{id}"),
+        })),
       }),
     ),
   };
@@ -85,12 +88,4 @@ async function holds(work: () => unknown): Promise<boolean> {
     if (error instanceof Problem && (error.status === 401 || error.status === 403)) return false;
     throw error;
   }
-}
-
-function requestOf({ endpoint, method, path }: Route, url: string): IndexRequest {
-  return {
-    operation: endpoint.name,
-    method,
-    path: path === "/" ? url : url + path.replace(":id", "{id}"),
-  };
 }

@@ -83,7 +83,10 @@ function runStages<Intent, Plan, Outcome>(
   user: User | null,
   served: Resource,
 ): MaybePromise<ShapedReply> {
-  const resource = resourceFor(user, served, request);
+  // Most resources have the same fields for every user.
+  const resource = served.variesByCaller || request.safeNumbers
+    ? narrowForCaller(user, served, request.safeNumbers)
+    : served;
   // Parsing can fail with 400, 413, 415 or 422.
   const intent = operation.parse(request, resource);
   const shape = (outcome: Outcome) => operation.shape(outcome, intent, resource);
@@ -97,15 +100,6 @@ function runStages<Intent, Plan, Outcome>(
       // Execution can fail with 404, 409, 412 or 503.
       return chain(execute(operation, plan, { resource, request, user, record }), shape);
     }));
-}
-
-/** Limits a resource to the user's fields. Most resources have the same fields for every user. */
-function resourceFor(
-  user: User | null,
-  served: Resource,
-  { safeNumbers }: ResourceRequest,
-): Resource {
-  return served.variesByCaller || safeNumbers ? narrowForCaller(user, served, safeNumbers) : served;
 }
 
 interface Grants {

@@ -7,7 +7,7 @@ export const maxBytesOfCharacter = 6;
 /** Returns true if a value's JSON has at most `maxBytes` bytes. A repeated object counts again. */
 export function jsonFits(value: unknown, maxBytes: number): boolean {
   return leftAfter(value, maxBytes / maxBytesOfCharacter, lengthOf, maxLevels) >= 0 ||
-    leftAfter(value, maxBytes, bytesOfText, maxLevels) >= 0;
+    leftAfter(value, maxBytes, (text) => Buffer.byteLength(JSON.stringify(text)), maxLevels) >= 0;
 }
 
 /** Returns true if a string has at most `maxBytes` UTF-8 bytes. Short strings are not measured. */
@@ -58,8 +58,4 @@ function jsonBytes(value: object): number {
 
 function lengthOf(text: string): number {
   return text.length + 2;
-}
-
-function bytesOfText(text: string): number {
-  return Buffer.byteLength(JSON.stringify(text));
 }

@@ -181,7 +181,12 @@ export function describeConstraints(
     if (part.kind === "formerName") formerName = part.name;
     if (part.kind === "check") checks.push({ name: part.name, sql: part.condition });
     if (!("columns" in part)) continue;
-    const columns = ownColumns(part.columns, table);
+    const columns = part.columns.map((column) => {
+      const { dbName } = columnInfoOf(column);
+      const owner = tableInfoOf(column);
+      if (owner === table) return dbName;
+      throw new Error(`Cannot declare "${table.name}": "${dbName}" is a column of "${owner.name}"`);
+    });
     if (part.kind === "foreignKey") {
       keys.push(columns);
       foreignKeys.push(() => describeKey(part, columns, table));
@@ -198,15 +203,6 @@ export function describeConstraints(
 }
 
 const suffixes = { index: "idx", unique: "key" } as const;
-
-function ownColumns(columns: readonly ColumnLike<unknown>[], table: TableInfo): readonly string[] {
-  return columns.map((column) => {
-    const { dbName } = columnInfoOf(column);
-    const owner = tableInfoOf(column);
-    if (owner === table) return dbName;
-    throw new Error(`Cannot declare "${table.name}": "${dbName}" is a column of "${owner.name}"`);
-  });
-}
 
 function describeKey(
   { references, actions }: ForeignKeyPart,

@@ -225,7 +225,11 @@ export function createErrorResponder(
     const isAnswer = exception.status < 400 ||
       thrown.headers.get("content-type")?.startsWith("application/problem+json") === true;
     if (isAnswer && !thrown.bodyUsed) return responder.adopt(thrown);
-    const reply = addPrefixToReply(exceptionReply(exception), prefix);
+    const reply = addPrefixToReply({
+      status: exception.status,
+      headers: { "content-type": "application/problem+json", "cache-control": "no-store" },
+      body: JSON.stringify(problemOfStatus(exception.status, exception.message)),
+    }, prefix);
     const response = responder.respond(reply, method);
     for (const [name, value] of thrown.headers) {
       if (name === "set-cookie") response.headers.append(name, value);
@@ -265,14 +269,6 @@ const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
   [429, "rate-limit-exceeded"],
   [500, "internal-error"],
 ]);
-
-function exceptionReply({ status, message }: HttpException): Reply {
-  return {
-    status,
-    headers: { "content-type": "application/problem+json", "cache-control": "no-store" },
-    body: JSON.stringify(problemOfStatus(status, message)),
-  };
-}
 
 /** Returns the problem document for a status. `message` may be empty. */
 export function problemOfStatus(status: number, message: string): ProblemBody {

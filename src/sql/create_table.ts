@@ -18,7 +18,12 @@ export function createTableStatements(table: TableInfo, dialect: Dialect): State
     ...table.columns.map((column) => columnLine(column, table, dialect)),
     ...(hasOneKey ? [] : [`PRIMARY KEY (${names(table.primaryKey.map((key) => key.dbName))})`]),
     ...table.uniques.map((columns) => uniqueLine(columns, table)),
-    ...checkLines(table, dialect),
+    // The name of an unnamed check contains a hash of the condition.
+    ...table.checks.map(({ name, sql }) => {
+      const text = conditionSql(sql, dialect);
+      const called = name ?? constraintName([table.name, hashOf([text])], "check");
+      return `CONSTRAINT ${quoteIdentifier(called)} CHECK (${text}\n)`;
+    }),
     ...table.foreignKeys.map(foreignKeyLine),
   ];
   const text = `CREATE TABLE ${sqlName(table)} (\n  ${lines.join(",\n  ")}\n)`;
@@ -123,15 +128,6 @@ function columnChecks(column: ColumnInfo, table: TableInfo, dialect: Dialect): r
 function uniqueLine(columns: readonly string[], table: TableInfo): string {
   const name = constraintName([table.name, ...columns], "key");
   return `CONSTRAINT ${quoteIdentifier(name)} UNIQUE (${names(columns)})`;
-}
-
-/** Returns the CHECK clauses. The name of an unnamed check contains a hash of the condition. */
-function checkLines(table: TableInfo, dialect: Dialect): readonly string[] {
-  return table.checks.map(({ name, sql }) => {
-    const text = conditionSql(sql, dialect);
-    const called = name ?? constraintName([table.name, hashOf([text])], "check");
-    return `CONSTRAINT ${quoteIdentifier(called)} CHECK (${text}\n)`;
-  });
 }
 
 function foreignKeyLine({ columns, schema, table, references, ...actions }: ForeignKey): string {

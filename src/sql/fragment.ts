@@ -57,7 +57,7 @@ export function sql(
   let values = noValues;
   for (const part of parts) {
     const isFragment = part instanceof Fragment;
-    if (!isFragment) values = withValue(values, part);
+    if (!isFragment) values = values.length === 0 ? [part] : [...values, part];
     else if (part.values.length > 0) values = withValues(values, part.values);
     if (place !== null) {
       place = isFragment
@@ -89,10 +89,6 @@ function addTexts(texts: string[], { texts: [first, ...further] }: Fragment): vo
 }
 
 const noValues: readonly SqlValue[] = Object.freeze([]);
-
-function withValue(values: readonly SqlValue[], value: SqlValue): readonly SqlValue[] {
-  return values.length === 0 ? [value] : [...values, value];
-}
 
 function withValues(values: readonly SqlValue[], more: readonly SqlValue[]): readonly SqlValue[] {
   return values.length === 0 ? more : [...values, ...more];

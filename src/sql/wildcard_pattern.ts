@@ -45,7 +45,7 @@ function endOfPrefix(text: string, part: Part, from = 0): number {
   for (const code of part) {
     const is = text.codePointAt(at);
     if (is === undefined || (code !== anyCharacter && code !== is)) return -1;
-    at += widthOf(is);
+    at += is > 0xffff ? 2 : 1;
   }
   return at;
 }
@@ -123,7 +123,3 @@ function masksOf(part: Part): Masks {
 }
 
 const asciiCodes = 128;
-
-function widthOf(code: number): number {
-  return code > 0xffff ? 2 : 1;
-}

@@ -34,7 +34,12 @@ export async function evaluateFilters(
 ): Promise<readonly (readonly boolean[])[]> {
   const { table, images, filters } = evaluation;
   const columns = columnsOf(evaluation);
-  const rows = images.map((image) => storedRow(image, columns, dialect));
+  const rows = images.map((image) =>
+    columns.map((column) => {
+      return storedForm(image.row, column) ??
+        dialect.encode(columnValue(image.row, column), column);
+    })
+  );
   const results = images.map(() => new Array<boolean>(filters.length).fill(false));
   for (const part of filterParts(filters, dialect)) {
     for (const indexes of imageBatches(rows, columns, dialect)) {
@@ -109,16 +114,6 @@ function collect(filter: Filter, used: Set<ColumnInfo>): boolean {
       used.add(filter.column);
       return filter.operator.takes !== "texts";
   }
-}
-
-function storedRow(
-  { row }: RowImage,
-  columns: readonly ColumnInfo[],
-  dialect: Dialect,
-): readonly SqlValue[] {
-  return columns.map((column) => {
-    return storedForm(row, column) ?? dialect.encode(columnValue(row, column), column);
-  });
 }
 
 /** Divides rows into batches that fit into one statement. A batch is a list of indexes of rows. */

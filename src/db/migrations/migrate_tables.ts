@@ -17,11 +17,10 @@ import {
   type PairedTable,
   pairTables,
 } from "./compare/compare_tables.ts";
-import type { ColumnShape, TableName, TableShape } from "./compare/table_shape.ts";
+import type { TableName, TableShape } from "./compare/table_shape.ts";
 import { dropSteps, referrers, tablesToDrop, unknownNames } from "./plan/tables_to_drop.ts";
 import { addRowObstacles } from "./plan/row_guards.ts";
 import { missingIndexNames, type PlanContext, TableMigration } from "./plan/table_migration.ts";
-import type { PlanningFacts } from "../engine/migration_facts.ts";
 import { declaredTables } from "./compare/declared_tables.ts";
 
 /** The plan of a migration, and its result. */
@@ -215,7 +214,10 @@ function reportUnused(table: TableMigration): void {
     const { name } = existing;
     if (table.mayLose(name)) continue;
     const place = `${table.label}.${name}`;
-    const candidate = added.find((one) => isSameKind(one, existing, table.planning));
+    const candidate = added.find((one) =>
+      one.generated === null && existing.generated === null &&
+      table.planning.mayBeRename(one.type, existing.type)
+    );
     if (candidate !== undefined && !table.isKept(name)) {
       table.ask({ table: table.label, from: name, to: candidate.name });
       table.refuse(
@@ -239,14 +241,6 @@ function reportUnused(table: TableMigration): void {
     if (table.mayLose(name) || replaced.has(name)) continue;
     table.leave(`the index ${name} is not declared and stays: --allow-drop ${place} drops it`);
   }
-}
-
-function isSameKind(
-  left: ColumnShape,
-  right: ColumnShape,
-  { mayBeRename }: PlanningFacts,
-): boolean {
-  return left.generated === null && right.generated === null && mayBeRename(left.type, right.type);
 }
 
 /**

@@ -1,7 +1,6 @@
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { isSortable } from "../../schema/structured/structured_value.ts";
 import type { ColumnDraft, IntrospectOptions, TableDraft } from "../introspection.ts";
-import type { SimpleView } from "./simple_view.ts";
 
 export type NameEquality = (left: string, right: string) => boolean;
 
@@ -95,21 +94,13 @@ function findSources(
   const { table, columns } = view.simple;
   const base = drafts.find((one) => one.schema === table.schema && isSame(one.name, table.name));
   if (base === undefined || base === view) return null;
-  const sources = sourcesOf(columns, base, isSame);
-  // If the parser finds a different number of columns than the view has, nothing is inferred.
-  return sources.length === view.columns.length ? { base, sources } : null;
-}
-
-function sourcesOf(
-  columns: SimpleView["columns"],
-  base: TableDraft,
-  isSame: NameEquality,
-): readonly (ColumnDraft | null)[] {
-  return columns.flatMap((column): readonly (ColumnDraft | null)[] => {
+  const sources = columns.flatMap((column): readonly (ColumnDraft | null)[] => {
     if (column.kind === "expression") return [null];
     if (column.kind === "all") return base.hasRowId ? base.columns.slice(1) : base.columns;
     return [base.columns.find(({ dbName }) => isSame(dbName, column.name)) ?? null];
   });
+  // If the parser finds a different number of columns than the view has, nothing is inferred.
+  return sources.length === view.columns.length ? { base, sources } : null;
 }
 
 /**

@@ -61,7 +61,10 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions) {
         return answer.reason;
       default:
         await claim.revoke();
-        throw unavailable(answer.reason, answer.cause);
+        throw new Problem("captcha-unavailable", "The CAPTCHA provider gave no verdict", {
+          cause: new Error(`The CAPTCHA provider gave ${answer.reason}`, { cause: answer.cause }),
+          headers: { "retry-after": retryAfter },
+        });
     }
   }
 
@@ -121,13 +124,6 @@ function normalizeAnswer(given: unknown): CaptchaAnswer {
   const reason = "reason" in given ? String(given.reason).slice(0, 200) : "not-passed";
   if (given.kind !== "unavailable") return { kind: "refused", reason };
   return { kind: "unavailable", reason, cause: "cause" in given ? given.cause : undefined };
-}
-
-function unavailable(reason: string, cause: unknown): Problem {
-  return new Problem("captcha-unavailable", "The CAPTCHA provider gave no verdict", {
-    cause: new Error(`The CAPTCHA provider gave ${reason}`, { cause }),
-    headers: { "retry-after": retryAfter },
-  });
 }
 
 /**

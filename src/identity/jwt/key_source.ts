@@ -165,7 +165,8 @@ class KeySet {
       const text = await fetchText(this.#url, controller.signal);
       if (this.#known?.text !== text) {
         const isFirst = this.#known === null;
-        this.#known = { keys: createKeySet(JSON.parse(text)), text };
+        // The cast is safe: jose validates the document.
+        this.#known = { keys: createLocalJWKSet(JSON.parse(text) as JSONWebKeySet), text };
         if (!isFirst) onChange();
       }
       this.#fetchedAt = clock.elapsedMs();
@@ -237,11 +238,6 @@ async function verifyJwt(
     if (error instanceof errors.JWKSNoMatchingKey) return { kind: "unknown-key" };
     return { kind: "refused", reason: reasonOf(error) };
   }
-}
-
-function createKeySet(document: unknown): VerificationKey {
-  // The cast is safe: jose validates the document.
-  return createLocalJWKSet(document as JSONWebKeySet);
 }
 
 function reasonOf(error: unknown): string {

@@ -42,7 +42,10 @@ export function deriveRelations(
   );
   const keysInto = others.flatMap((other) => foreignKeys(other, [from]));
   const groups = [
-    foreignKeys(from, others).map(toOne),
+    foreignKeys(from, others).map((key): Candidate => ({
+      relation: { target: key.to.table, type: "belongsTo", toMany: false, steps: [stepAlong(key)] },
+      names: namesToOne(key.named),
+    })),
     ...manyGroups(keysInto),
     keysInto.flatMap((key) => throughLink(key, others)),
   ];
@@ -129,13 +132,6 @@ function isReadable(column: ColumnInfo, { definition }: ServedTable): boolean {
         isColumn(reference) ? columnInfoOf(reference) === column : reference === column.name
       ));
   return isNamed ?? true;
-}
-
-function toOne(key: ServedKey): Candidate {
-  return {
-    relation: { target: key.to.table, type: "belongsTo", toMany: false, steps: [stepAlong(key)] },
-    names: namesToOne(key.named),
-  };
 }
 
 function toMany(key: ServedKey): Candidate {

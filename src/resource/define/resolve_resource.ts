@@ -10,7 +10,7 @@ import type { Guard } from "../../guard/guard.ts";
 import { createScopeResolver } from "../../filter/resolve_scope_filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import type { AnyApi, CodeApi } from "../model/code_api.ts";
-import type { CodeCaller, Resource, ResourcesByTable, SharedParts } from "../model/resource.ts";
+import type { CodeCaller, Resource, SharedParts } from "../model/resource.ts";
 import { defaultMaxFields } from "./default_max_fields.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
 import type { Observer } from "../../runtime/runtime.ts";
@@ -69,7 +69,8 @@ export function resolveResource(definition: CheckedDefinition, context: Resource
   const find = createColumnResolver(table);
   const operators = createOperatorRegistry(options.customOperators);
   const relations: Relations = context.relations.get(definition) ?? new Map();
-  const relationsOf = relationsFrom(table, relations, shared.served);
+  const relationsOf = (from: TableInfo): Relations =>
+    (from === table ? relations : shared.served.get(from)?.relations) ?? new Map();
   checkKey(options.id, table, find);
   const softDelete = options.softDelete === undefined
     ? null
@@ -155,12 +156,6 @@ function resolveProtections(
       return protection === null ? [] : [[name, protection]];
     })),
   };
-}
-
-/** Returns a function that looks up the relations of a table in the resource that serves it. */
-function relationsFrom(table: TableInfo, relations: Relations, served: ResourcesByTable) {
-  return (from: TableInfo): Relations =>
-    (from === table ? relations : served.get(from)?.relations) ?? new Map();
 }
 
 function timestampsOf({ columns }: TableInfo): Resource["timestamps"] {

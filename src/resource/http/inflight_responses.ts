@@ -40,7 +40,8 @@ export class InflightResponses {
    * 503 above the limit, except for a write: only the response confirms the write.
    */
   add(body: string, delivery: ResponseDelivery, hasWritten: boolean): void {
-    const bytes = heldBytes(body);
+    // A string has one byte for each character in memory if all are ASCII, else two.
+    const bytes = Buffer.byteLength(body) === body.length ? body.length : 2 * body.length;
     if (!hasWritten) this.#requireRoom(bytes, delivery.identity);
     this.#holdUntilDelivered(bytes, delivery);
   }
@@ -104,9 +105,4 @@ export class InflightResponses {
     const own = this.#byIdentity.get(identity) ?? 0;
     return own > 0 && own * this.#byIdentity.size >= this.#bytes;
   }
-}
-
-/** Estimates the bytes of a string in memory: one for each character if all are ASCII, else two. */
-function heldBytes(text: string): number {
-  return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }

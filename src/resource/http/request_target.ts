@@ -45,7 +45,8 @@ export function createHostCheck(): (request: Request) => boolean {
     if ((host === null || host === known) && knownStart !== "" && url.startsWith(knownStart)) {
       return true;
     }
-    if (host !== null && !isPlain(host)) return false;
+    // The pattern alone allows ports above 65535.
+    if (host !== null && !(plainHost.test(host) && URL.canParse(`http://${host}/`))) return false;
     const start = plainStart.exec(url)?.[0];
     if (start === undefined || !URL.canParse(start)) return false;
     if (host !== null) known = host;
@@ -56,11 +57,6 @@ export function createHostCheck(): (request: Request) => boolean {
 
 export function invalidHost(): Problem {
   return invalidParameter("Cannot answer under this Host: it must be a host with an optional port");
-}
-
-/** Returns true if `new URL()` accepts the host. The pattern alone allows ports above 65535. */
-function isPlain(host: string): boolean {
-  return plainHost.test(host) && URL.canParse(`http://${host}/`);
 }
 
 const hostWithPort = String.raw`(?:\[[0-9a-f:.]+\]|(?:[\w.~-]|%[0-9a-f]{2})+)(?::\d{0,5})?`;

@@ -43,7 +43,8 @@ export async function* csvRecords(
     if (fields === null) requireDelimiter(text, { line, delimiter }, known, reading);
     const end = parseCsv(text, { line, isLast, delimiter, nullText }, (record) => {
       if (record.size > maxRecordBytes) throw recordTooLong(maxRecordBytes, record.line);
-      if (isBlank(record, fields)) return;
+      // In a CSV with one field, an empty line means NULL.
+      if (fields?.length !== 1 && record.fields.every((field) => field === null)) return;
       if (fields === null) fields = fieldsOf(record, known, resource, reading);
       else read.push(recordOf(record, fields, options));
     });
@@ -55,11 +56,6 @@ export async function* csvRecords(
 
 /** Matches a first line such as `sep=;`, in which spreadsheets name the separator. */
 const separatorLine = /^"?sep=([,;\t|:])"?(?:\r\n|[\r\n])/i;
-
-/** Returns true for a row of empty cells. In a CSV with one field, an empty line means NULL. */
-function isBlank({ fields }: CsvRecord, names: readonly Field[] | null): boolean {
-  return names?.length !== 1 && fields.every((field) => field === null);
-}
 
 interface RecordReading {
   readonly limits: JsonLimits;

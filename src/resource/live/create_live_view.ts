@@ -1,6 +1,6 @@
 import type { Grant, User } from "../../auth/authorize.ts";
 import { canonicalFilterText } from "../../filter/canonical_filter.ts";
-import type { LiveView, ShownRelation, ViewRight } from "../../live/live_view.ts";
+import type { LiveView, ShownRelation } from "../../live/live_view.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
@@ -37,9 +37,20 @@ export function createLiveView(view: View, resource: Resource, rights: LiveViewG
     shape: JSON.stringify(shape),
     safeNumbers: view.safeNumbers,
     shown: shownUnder(resource, include, related),
-    rights: [...resourcesReadByIncludes(include)].map((target) =>
-      viewRight(target, view, resource, rights)
-    ),
+    rights: [...resourcesReadByIncludes(include)].map((target) => ({
+      resource: target.url,
+      access: "read",
+      policy: target.policy,
+      user: rights.user,
+      sameFieldsAs: null,
+      grant: rights.related.get(target) ?? null,
+      regranted(grant) {
+        const others = new Map(rights.related);
+        if (grant === null) others.delete(target);
+        else others.set(target, grant);
+        return createLiveView(view, resource, { related: others, user: rights.user });
+      },
+    })),
     present: include.length === 0
       ? (rows) => tagged(maskRows(rows, table.columns, view), rows)
       : async (rows, identity) =>
@@ -92,28 +103,6 @@ function shownUnder(
       shown: shownUnder(target, view.include, related),
     }];
   });
-}
-
-function viewRight(
-  target: Resource,
-  view: View,
-  resource: Resource,
-  { related, user }: LiveViewGrants,
-): ViewRight {
-  return {
-    resource: target.url,
-    access: "read",
-    policy: target.policy,
-    user,
-    sameFieldsAs: null,
-    grant: related.get(target) ?? null,
-    regranted(grant) {
-      const others = new Map(related);
-      if (grant === null) others.delete(target);
-      else others.set(target, grant);
-      return createLiveView(view, resource, { related: others, user });
-    },
-  };
 }
 
 /** A view with included rows. `identity` is the user or address whose read limits apply. */

@@ -80,10 +80,19 @@ export function endpointOf<Intent, Plan, Outcome>(
       operation.requireFields?.(resource);
     },
     authorize: (request, user, resource) => authorizeAgain(operation, request, user, resource),
+    // A long response counts as in flight until its client has received it.
     run: (request, user, resource) =>
       chain(
         runOperation(operation, request, user, resource),
-        (shaped) => sendReply(shaped, operation.access, request, resource),
+        (shaped) =>
+          chain(writeReply(shaped, request, resource), (reply) => {
+            const { body } = reply;
+            const { delivery } = request;
+            if (delivery !== null && typeof body === "string" && body.length >= minStreamedLength) {
+              resource.inflight.add(body, delivery, operation.access !== "read");
+            }
+            return reply;
+          }),
       ),
     call: (request, user, resource) => runOperation(operation, request, user, resource),
   };
@@ -140,23 +149,6 @@ function invalid(use: string): Problem {
 }
 
 type Sending = Pick<ResourceRequest, "delivery" | "safeNumbers">;
-
-/** Writes a response. A long response counts as in flight until its client has received it. */
-function sendReply(
-  shaped: ShapedReply,
-  access: Access,
-  request: Sending,
-  resource: Resource,
-): MaybePromise<Reply> {
-  return chain(writeReply(shaped, request, resource), (reply) => {
-    const { body } = reply;
-    const { delivery } = request;
-    if (delivery !== null && typeof body === "string" && body.length >= minStreamedLength) {
-      resource.inflight.add(body, delivery, access !== "read");
-    }
-    return reply;
-  });
-}
 
 /** Returns a function that writes the response and stores it in the transaction of the write. */
 export function createReplyRecorder(

@@ -154,7 +154,8 @@ export function createResourcePaths(url: string) {
     at(path: string) {
       if (path.length === url.length) return nullIfEmpty(own);
       const end = path.indexOf("/", firstSegment);
-      if (mayBeReserved(path.charCodeAt(firstSegment))) {
+      // Most ids need no lookup, because no fixed route begins with their first character.
+      if (reservedInitials.has(path.charCodeAt(firstSegment))) {
         const first = end < 0 ? path.slice(firstSegment) : path.slice(firstSegment, end);
         if (reservedPathSegments.has(first)) return fixed.get(path.slice(url.length)) ?? null;
       }
@@ -220,8 +221,3 @@ const slash = 0x2f;
 const reservedInitials: ReadonlySet<number> = new Set(
   [...reservedPathSegments].map((segment) => segment.charCodeAt(0)),
 );
-
-/** Returns false if no fixed route begins with this character, so most ids need no lookup. */
-function mayBeReserved(code: number): boolean {
-  return reservedInitials.has(code);
-}

@@ -1,7 +1,6 @@
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import type { ColumnKind } from "../../schema/kind.ts";
-import type { View } from "./output.ts";
 import type { RowFormat } from "./row_format.ts";
 
 /**
@@ -16,7 +15,13 @@ export const csv: RowFormat = {
   ending: ".csv",
   writer(view, { escapesFormulas, delimiter, bom }) {
     const write = escapesFormulas ? escapedField : field;
-    const fields = fieldsOf(view, write);
+    const fields = [
+      ...view.visible.map(({ name, kind }) => {
+        if (kind === "json") return { name, write: jsonField };
+        return { name, write: isTextOfNumber(kind) ? numberOr(write) : write };
+      }),
+      ...view.computed.fields.map(([name]) => ({ name, write })),
+    ];
     // JSON and strings with a comma are already in quotes, whatever the delimiter is.
     const quoted = (text: string) =>
       text.includes(delimiter) && !text.startsWith('"') ? `"${text}"` : text;
@@ -36,16 +41,6 @@ export const csv: RowFormat = {
 interface Field {
   readonly name: string;
   write(value: unknown): string;
-}
-
-function fieldsOf({ visible, computed }: View, write: Field["write"]): readonly Field[] {
-  return [
-    ...visible.map(({ name, kind }) => {
-      if (kind === "json") return { name, write: jsonField };
-      return { name, write: isTextOfNumber(kind) ? numberOr(write) : write };
-    }),
-    ...computed.fields.map(([name]) => ({ name, write })),
-  ];
 }
 
 /** Returns true for kinds whose values can have more digits than a double can represent. */

@@ -128,7 +128,14 @@ function factsOf(resource: Resource, { resources, basePath, prefix }: ServedReso
     protections: Object.fromEntries(
       [...protections].map(([access, one]) => [access, protectionFacts(one)]),
     ),
-    procedures: proceduresOf(resource),
+    procedures: [...resource.procedures].map(([name, procedure]) => {
+      const protection = resource.procedureProtections.get(name);
+      return {
+        name,
+        right: procedure.public === true ? "everyone" as const : "every user" as const,
+        protection: protection === undefined ? null : protectionFacts(protection),
+      };
+    }),
     etag: resource.etag !== null,
     softDelete: resource.softDelete?.field.name ?? null,
     searchable: resource.search !== null,
@@ -251,15 +258,4 @@ function protectionFacts({ cost, rateLimit, pow, captcha }: OperationProtection)
     pow: pow?.difficulty ?? null,
     captcha: captcha !== null,
   };
-}
-
-function proceduresOf({ procedures, procedureProtections }: Resource) {
-  return [...procedures].map(([name, procedure]) => {
-    const protection = procedureProtections.get(name);
-    return {
-      name,
-      right: procedure.public === true ? "everyone" as const : "every user" as const,
-      protection: protection === undefined ? null : protectionFacts(protection),
-    };
-  });
 }

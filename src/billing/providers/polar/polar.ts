@@ -56,7 +56,12 @@ export const polarOptionRules = groupOf<PolarOptions>()({
 export function polar(options: PolarOptions): BillingProvider {
   const read = polarOptionRules.read(options, { subject: "Cannot start", path: "polar" });
   const { accessToken, server, toleranceMs, usageEvent, webhookSecret, ...others } = read;
-  const keys = polarKeys(secretsOf(webhookSecret));
+  // Polar uses the bytes of the whole secret including its prefix; Standard Webhooks and its
+  // libraries decode the part after `whsec_`.
+  const keys = secretsOf(webhookSecret).flatMap((secret) => [
+    ...hmacKeysOf([secret]),
+    ...decoded(secret.replace(/^whsec_/, "")).filter((bytes) => bytes.length > 0),
+  ]);
   const host = server === "sandbox" ? "sandbox-api.polar.sh" : "api.polar.sh";
   const api = new VendorApi({
     ...others,
@@ -110,17 +115,6 @@ export function polar(options: PolarOptions): BillingProvider {
     },
   };
   return provider;
-}
-
-/**
- * Returns the possible HMAC keys of secrets. Polar uses the bytes of the whole secret including its
- * prefix; Standard Webhooks and its libraries decode the part after `whsec_`.
- */
-function polarKeys(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
-  return secrets.flatMap((secret) => [
-    ...hmacKeysOf([secret]),
-    ...decoded(secret.replace(/^whsec_/, "")).filter((bytes) => bytes.length > 0),
-  ]);
 }
 
 function decoded(text: string): readonly Uint8Array<ArrayBuffer>[] {

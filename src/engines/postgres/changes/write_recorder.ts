@@ -68,7 +68,8 @@ export class WriteRecorder {
   }
 
   async writesOf(statement: Statement, connection: Connection): Promise<RecordedWrite | null> {
-    const plan = planOf(statement);
+    // The cast is safe: only the compiler adds the property `plan` to a statement.
+    const plan = "plan" in statement ? (statement as PlannedStatement).plan : null;
     if (plan !== null) {
       if (!isWrite(plan)) return null;
       // A write to a view changes the view's table. Triggers of a view can change any table.
@@ -264,11 +265,6 @@ const isPlannable = beginsWith("insert|update|delete|merge|with");
 
 function beginsWith(words: string): RegExp {
   return new RegExp(String.raw`^(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*(?:${words})\b`, "i");
-}
-
-function planOf(statement: Statement): Plan | null {
-  // The cast is safe: only the compiler adds the property `plan` to a statement.
-  return "plan" in statement ? (statement as PlannedStatement).plan : null;
 }
 
 function isWrite(plan: Plan): plan is WritePlan {

@@ -1,10 +1,6 @@
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { type Fragment, identifier, rawSql, sql } from "../../../sql/fragment.ts";
-import {
-  isJsonIndex,
-  type JsonPath,
-  type JsonPathDialect,
-} from "../../../sql/json_path_dialect.ts";
+import { isJsonIndex, type JsonPathDialect } from "../../../sql/json_path_dialect.ts";
 import { introspectedTypeName } from "./introspected_type.ts";
 
 interface WholeDocuments {
@@ -22,7 +18,13 @@ export const postgresJsonPaths: JsonPathDialect & WholeDocuments = {
   },
   at(column, path) {
     const isText = keepsText(column);
-    const value = follow(isText ? readable(column) : identifier(column.dbName), path);
+    const value = path.reduce<Fragment>(
+      (value, name) =>
+        isJsonIndex(name)
+          ? sql`(${value} #> ${`{${name}}`}::text[])`
+          : sql`(${value} -> ${name}::text)`,
+      isText ? readable(column) : identifier(column.dbName),
+    );
     const type = sql`${rawSql(isText ? "json_typeof" : "jsonb_typeof")}(${value})`;
     const text = sql`(${value} #>> '{}')`;
     return {
@@ -48,17 +50,6 @@ const castableNumber = `'^[-0-9.]+([eE][-+]?[0-9]{1,3})?$'`;
 
 function keepsText(column: ColumnInfo): boolean {
   return column.existingType !== null && introspectedTypeName(column) !== "jsonb";
-}
-
-/** Follows a path. A name selects a member, and an index can select a member or an element. */
-function follow(document: Fragment, path: JsonPath): Fragment {
-  return path.reduce<Fragment>(
-    (value, name) =>
-      isJsonIndex(name)
-        ? sql`(${value} #> ${`{${name}}`}::text[])`
-        : sql`(${value} -> ${name}::text)`,
-    document,
-  );
 }
 
 /** Returns the `json` document, or NULL if it has an escape that no Postgres string can contain. */

@@ -5,7 +5,6 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 import {
   loadExtensions,
   type SqliteAggregate,
-  type SqliteHandle,
   type SqliteLibrary,
   type SqliteStatement,
 } from "./sqlite_library.ts";
@@ -72,7 +71,24 @@ export const betterSqlite3: SqliteLibrary = {
   open(path, readOnly, extensions = []) {
     const database = new Database(path, { readonly: readOnly, timeout: 0 });
     loadExtensions(database, extensions);
-    return handleOf(database);
+    return {
+      get inTransaction() {
+        return database.inTransaction;
+      },
+      prepare: (text) => statementOf(database.prepare(text)),
+      defineFunction: (name, work) =>
+        database.function(name, { deterministic: true, safeIntegers: true }, work),
+      defineCheck: (name, work) =>
+        database.function(name, { deterministic: false, safeIntegers: false }, work),
+      defineFree: (name, deterministic, work) =>
+        database.function(name, { deterministic, safeIntegers: true, varargs: true }, work),
+      defineAggregate: (name, { start, step, result }) =>
+        database.aggregate(name, {
+          ...{ start, step, result },
+          ...{ deterministic: true, safeIntegers: true, varargs: true },
+        }),
+      close: () => database.close(),
+    };
   },
   errorName(error) {
     // Errors of Deno and Node also have a `code`, but only SQLite's codes begin with `SQLITE_`.
@@ -80,27 +96,6 @@ export const betterSqlite3: SqliteLibrary = {
     return typeof code === "string" && code.startsWith("SQLITE_") ? code : null;
   },
 };
-
-function handleOf(database: Database): SqliteHandle {
-  return {
-    get inTransaction() {
-      return database.inTransaction;
-    },
-    prepare: (text) => statementOf(database.prepare(text)),
-    defineFunction: (name, work) =>
-      database.function(name, { deterministic: true, safeIntegers: true }, work),
-    defineCheck: (name, work) =>
-      database.function(name, { deterministic: false, safeIntegers: false }, work),
-    defineFree: (name, deterministic, work) =>
-      database.function(name, { deterministic, safeIntegers: true, varargs: true }, work),
-    defineAggregate: (name, { start, step, result }) =>
-      database.aggregate(name, {
-        ...{ start, step, result },
-        ...{ deterministic: true, safeIntegers: true, varargs: true },
-      }),
-    close: () => database.close(),
-  };
-}
 
 function statementOf(statement: Statement): SqliteStatement {
   const returnsRows = statement.reader;

@@ -1,10 +1,6 @@
 import { plainDecimal } from "../../../schema/kinds/number_kinds.ts";
 import { type Fragment, identifier, join, rawSql, sql } from "../../../sql/fragment.ts";
-import {
-  isJsonIndex,
-  type JsonPath,
-  type JsonPathDialect,
-} from "../../../sql/json_path_dialect.ts";
+import { isJsonIndex, type JsonPathDialect } from "../../../sql/json_path_dialect.ts";
 import { toSortableDecimal } from "../../../sql/sortable_decimal.ts";
 
 /**
@@ -23,7 +19,15 @@ export const jsonNumberFunction = {
 export const sqliteJsonPaths: JsonPathDialect = {
   at({ dbName }, path) {
     const document = identifier(dbName);
-    const paths = pathTexts(path);
+    const paths = path.reduce<readonly string[]>(
+      (texts, name) =>
+        texts.flatMap((text) => {
+          // In a path, SQLite quotes a name as JSON quotes strings.
+          const member = `${text}.${JSON.stringify(name)}`;
+          return isJsonIndex(name) ? [`${text}[${name}]`, member] : [member];
+        }),
+      ["$"],
+    );
     // At most one path leads to a value, because a container has either indexes or names.
     const first = (value: (path: string) => Fragment) =>
       paths.length === 1
@@ -48,15 +52,3 @@ export const sqliteJsonPaths: JsonPathDialect = {
   boundNumber: (plain) => sql`${toSortableDecimal(plain)}`,
   numberKind: "text",
 };
-
-function pathTexts(path: JsonPath): readonly string[] {
-  return path.reduce<readonly string[]>(
-    (texts, name) =>
-      texts.flatMap((text) => {
-        // In a path, SQLite quotes a name as JSON quotes strings.
-        const member = `${text}.${JSON.stringify(name)}`;
-        return isJsonIndex(name) ? [`${text}[${name}]`, member] : [member];
-      }),
-    ["$"],
-  );
-}

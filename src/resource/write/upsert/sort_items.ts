@@ -57,7 +57,8 @@ export function uniqueKeysOf(resource: Resource): readonly NamedKey[] {
   );
   const known = new Set<string>();
   return [...keys, ...partial].filter(({ primaryKey, rows }) => {
-    const id = keyName(primaryKey) + (rows === undefined ? "" : canonicalFilterText(rows));
+    const id = JSON.stringify(primaryKey.map(({ name }) => name).toSorted()) +
+      (rows === undefined ? "" : canonicalFilterText(rows));
     const isUsable = primaryKey.length > 0 && !known.has(id) &&
       primaryKey.every((column) => fields.readable.includes(column) && mayWrite(column, resource));
     if (isUsable) known.add(id);
@@ -148,10 +149,6 @@ function namesOf(columns: readonly ColumnInfo[]): string {
   return columns.map(({ name }) => quoteName(name)).join(",");
 }
 
-function keyName(columns: readonly ColumnInfo[]): string {
-  return JSON.stringify(columns.map(({ name }) => name).toSorted());
-}
-
 /** An item of an upsert. `key` is the primary key if the row was found, and otherwise `name`. */
 export interface UpsertItem extends KeyedItem {
   readonly name: Key;
@@ -200,7 +197,9 @@ export async function sortItems(
     expected.size === found.length && found.every(({ index }) => expected.has(index));
   if (!isSame) throw new RowsChanged("upsert");
   const existing = await mapItemsInTurn(found, (item) => {
-    const values = changesOf(item, by, resource);
+    const values = by === resource.table
+      ? withoutKey(item.values, item.key, resource)
+      : withoutKey(item.values, item.key, resource, "is not that of the row which the item names");
     requireUpdatable({ ...item, values }, resource);
     if (isCounted) parsePrecondition(item.precondition, resource);
     // After the hooks, `values` can contain immutable columns, which only hooks can set.
@@ -228,16 +227,6 @@ function foundOf(
     const current = rows.get(keyId(item.name, by));
     return current === undefined ? [] : [{ ...item, current, key: keyOf(current, table) }];
   });
-}
-
-function changesOf(
-  { values, key }: ItemUpdate,
-  by: KeyColumns,
-  resource: Resource,
-): ReadonlyMap<ColumnInfo, unknown> {
-  return by === resource.table
-    ? withoutKey(values, key, resource)
-    : withoutKey(values, key, resource, "is not that of the row which the item names");
 }
 
 /** Removes the values of the unique key, because the stored row already has equal values. */

@@ -49,7 +49,11 @@ export async function introspectPostgres(
   const drafts = await Promise.all(tables.map(async (table) => {
     const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
       rows.filter(({ owner }) => owner === table.id);
-    const own = typedColumns(of(columns), types.byId);
+    const own = of(columns).flatMap((column) => {
+      const type = types.byId.get(column.typeId);
+      // If the type has no description, it was created between the two queries.
+      return type === undefined ? [] : [{ ...column, ...type }];
+    });
     // A key or a foreign key is omitted unless the role may read all of its columns.
     const readable = new Set(own.map(({ name }) => name));
     const whole = <R extends { readonly columns: readonly string[] }>(rows: readonly R[]) =>
@@ -122,17 +126,6 @@ async function sharesKeys({ key, ...table }: TableDraft, driver: Driver): Promis
 }
 
 type TypedColumn = CatalogueColumn & PostgresType;
-
-function typedColumns(
-  columns: readonly CatalogueColumn[],
-  types: ReadonlyMap<string, PostgresType>,
-): readonly TypedColumn[] {
-  return columns.flatMap((column) => {
-    const type = types.get(column.typeId);
-    // If the type has no description, it was created between the two queries.
-    return type === undefined ? [] : [{ ...column, ...type }];
-  });
-}
 
 function draftTable(
   table: CatalogueTable,

@@ -1,7 +1,7 @@
 import { chunksOf, type Key, keyId, keyOf, keysFilter } from "../../../../plan/key.ts";
 import type { Assignments } from "../../../../plan/plan.ts";
 import type { Row } from "../../../../schema/table_info.ts";
-import type { BodyPath, RelatedWrite, ResourceCall, WriteCall } from "../../../model/operation.ts";
+import type { RelatedWrite, ResourceCall, WriteCall } from "../../../model/operation.ts";
 import { atBodyPath, atPathAsync, batchTooLarge, pathInside } from "../../values/batch_items.ts";
 import { beforeCreate, beforeDelete, beforeUpdate, type HookedRow } from "../../run_hooks.ts";
 import { findRows, keyOfExistingRow, type NestedPlan, nestedWriteCall } from "../nested_plan.ts";
@@ -251,13 +251,11 @@ async function removedLinks(
       () => Object.fromEntries([...given].map(([column, value]) => [column.name, value])),
     ),
   }));
-  const placeOf = (current: Row): BodyPath =>
-    named.find(({ keys }) => hasForeignKeys(current, keys))?.bodyPath ?? removesOthers ??
-      pathInside(around.bodyPath, `${relation.name}.disconnect`);
   const removed = links.map((current): RelatedRow => ({
     kind: "delete",
     id: `delete ${link === null ? endId(current, relation) : keyId(keyOf(current, table), table)}`,
-    bodyPath: placeOf(current),
+    bodyPath: named.find(({ keys }) => hasForeignKeys(current, keys))?.bodyPath ?? removesOthers ??
+      pathInside(around.bodyPath, `${relation.name}.disconnect`),
     key: keyOf(current, table),
     current,
   }));
