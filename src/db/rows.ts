@@ -45,20 +45,16 @@ export function fetchRows(
   });
 }
 
-export interface RelatedRows {
-  readonly rows: readonly Row[];
-  /** For each row, the index of its key in the plan's list of keys. */
-  readonly places: readonly number[];
-  /** The stored values of the rows. The last cell of each row is the index of its key. */
-  readonly stored: readonly (readonly SqlValue[])[];
-}
-
-/** Fetches the rows related to given keys. Rows of one key are adjacent, in the plan's order. */
+/**
+ * Fetches the rows related to given keys. Rows of one key are adjacent, in the plan's order.
+ * `places` has the index of each row's key in the plan's list of keys. In `stored`, this index is
+ * the last cell of each row.
+ */
 export async function fetchRelated(
   connection: Connection,
   plan: RelatedPlan,
   reader: RowReader,
-): Promise<RelatedRows> {
+) {
   const { rows } = await connection.query(reader.compile(plan));
   const places = rows.map((cells) => Number(cells[plan.columns.length]));
   return { rows: reader.toRows(rows, plan.columns), places, stored: rows };

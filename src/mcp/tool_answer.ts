@@ -4,15 +4,10 @@ const maxCharacters = 20_000;
 const cellCharacters = 500;
 const shortCellCharacters = 80;
 
-export interface ToolPage {
-  readonly data: unknown;
-  readonly nextCursor: string | null;
-}
-
 /** Returns a page with as many rows as the size limit allows. `read(n)` must return `n` rows. */
 export async function fitRows(
   limit: number,
-  read: (count: number) => Promise<ToolPage>,
+  read: (count: number) => Promise<{ readonly data: unknown; readonly nextCursor: string | null }>,
 ): Promise<unknown> {
   for (let count = limit;; count = Math.floor(count / 3)) {
     const page = await read(Math.max(1, count));

@@ -102,18 +102,13 @@ function runStages<Intent, Plan, Outcome>(
     }));
 }
 
-interface Grants {
-  readonly grant: Grant;
-  readonly related: AdditionalGrants;
-}
-
 /** Checks the rights, synchronously if the operation is public. Fails with a 401 or 403. */
 function authorizeAll<Intent, Plan, Outcome>(
   { access, alsoAccess, readsFrom, relatedWrites }: Operation<Intent, Plan, Outcome>,
   intent: Intent,
   user: User | null,
   resource: Resource,
-): MaybePromise<Grants> {
+): MaybePromise<{ readonly grant: Grant; readonly related: AdditionalGrants }> {
   return chain(authorize(access, user, resource.policy), (grant) => {
     const reached = readsFrom?.(intent) ?? noResources;
     const writes = relatedWrites?.(intent) ?? noRelatedWrites;

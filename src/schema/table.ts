@@ -21,7 +21,6 @@ import {
   type ColumnInfo,
   createTableInfo,
   type ForeignKey,
-  type TableInfo,
 } from "./table_info.ts";
 
 /** A column of the table `Of`, created by {@link table}. Its values have type `T` or are NULL. */
@@ -154,16 +153,11 @@ function listOf(table: string, parts: unknown): readonly TablePart[] {
   throw new Error(`Cannot declare "${table}": its third argument must return a list`);
 }
 
-interface DescribedTable {
-  readonly info: TableInfo;
-  readonly referencing: readonly string[];
-}
-
 function describeTable(
   name: string,
   columns: ColumnBuilders,
   parts: () => DeclaredConstraints,
-): DescribedTable {
+) {
   const declarations = Object.entries(columns).map(([property, builder]) =>
     [property, declarationOf(`${name}.${property}`, builder)] as const
   );

@@ -241,12 +241,7 @@ interface FillOptions {
   /** When this signal is aborted, the work stops after the current page of rows. */
   readonly signal?: AbortSignal;
   /** Called after each page. Without it, the rows are not counted. */
-  readonly onProgress?: (progress: FillProgress) => void;
-}
-
-interface FillProgress {
-  readonly done: number;
-  readonly total: number;
+  readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void;
 }
 
 /** Indexes all rows page by page. Concurrent writes index their own rows. Rejects when aborted. */

@@ -95,18 +95,13 @@ function endOfFirstPattern(text: string, part: Part, from: number, to: number): 
   return -1;
 }
 
-/** The positions of each character in a part, as bits. A mask has `words` integers of 32 bits. */
-interface Masks {
-  readonly words: number;
-  /** The masks of the ASCII characters in their order, then the masks of other characters. */
-  readonly masks: Int32Array;
-  /** The offset of the mask of characters that the part lacks. These match only a `_`. */
-  readonly other: number;
-  /** The offset of the mask of each character outside of ASCII. */
-  readonly offsets: ReadonlyMap<number, number>;
-}
-
-function masksOf(part: Part): Masks {
+/**
+ * Returns the positions of each character in a part, as bits. A mask has `words` integers of 32
+ * bits. `masks` contains the masks of the ASCII characters in their order, then those of other
+ * characters at their `offsets`. At `other` is the mask of characters that the part lacks, which
+ * match only a `_`.
+ */
+function masksOf(part: Part) {
   const words = Math.ceil(part.length / 32);
   const others = [...new Set(part.filter((code) => code >= asciiCodes))];
   const offsets = new Map(others.map((code, index) => [code, (asciiCodes + 1 + index) * words]));

@@ -55,15 +55,7 @@ const signalMs = 5;
 /** Milliseconds from a trigger's signal to a poll, which also finds commits without a signal. */
 const soonMs = 10;
 
-interface Polling {
-  start(): void;
-  /** Makes polls more frequent after activity, except the next poll, which is scheduled already. */
-  speedUp(): void;
-  pollSoon(): void;
-  stop(): void;
-}
-
-function createPolling(driver: Driver, clock: Clock, listener: PollingListener): Polling {
+function createPolling(driver: Driver, clock: Clock, listener: PollingListener) {
   const { poll, minMs, maxMs } = engineOf(driver).changes.polling(driver, listener);
   let delayMs = minMs;
   let cancel: (() => void) | null = null;
@@ -84,6 +76,7 @@ function createPolling(driver: Driver, clock: Clock, listener: PollingListener):
     start() {
       if (cancel === null) schedule();
     },
+    /** Makes polls more frequent after activity, except the next poll, which is scheduled already. */
     speedUp() {
       delayMs = minMs;
     },

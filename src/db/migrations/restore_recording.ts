@@ -76,17 +76,11 @@ const changesRows: ReadonlySet<Difference["kind"]> = new Set([
   ...["type", "members", "generated", "key"] as const,
 ]);
 
-/** The tables for which the recording of changes pauses during the migration and then resumes. */
-export interface PausedRecording {
-  readonly recorded: readonly PausedTable[];
-  readonly random: Random;
-}
-
 /** Resumes recording after a migration, for tables that still exist. Their streams start over. */
 export async function resumeRecording(
   connection: Connection,
   { comparison, recording }: MigrationsEngine,
-  { recorded, random }: PausedRecording,
+  { recorded, random }: { readonly recorded: readonly PausedTable[]; readonly random: Random },
 ): Promise<void> {
   const named = await recording.resumed(connection, recorded);
   const { tables } = await comparison.shapes(connection, named);

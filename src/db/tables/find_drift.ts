@@ -8,18 +8,12 @@ import { describeDifference, type Difference, mustFill } from "../migrations/com
 import { findTable, isSameSet, type TableShape } from "../migrations/compare/table_shape.ts";
 import { findDifferences, mayBeSame, tableNames } from "../migrations/migrate_tables.ts";
 
-export interface Drift {
-  readonly faults: readonly NamedDifference[];
-  /** The differences that do not prevent serving a table, with the table's name. */
-  readonly notices: readonly NamedDifference[];
-}
-
 export interface NamedDifference {
   readonly table: string;
   readonly text: string;
 }
 
-export async function findDrift(driver: Driver, tables: readonly TableInfo[]): Promise<Drift> {
+export async function findDrift(driver: Driver, tables: readonly TableInfo[]) {
   const { dialect } = driver;
   const { comparison } = await engineOf(driver).migrations();
   const declared = declaredTables(tables, dialect, comparison);

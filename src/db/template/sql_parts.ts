@@ -47,17 +47,15 @@ export interface FlatTemplate {
   readonly tokens: readonly SqlToken[];
 }
 
-/** The interpolated parts of a template and its nested templates, before the strings are parsed. */
-export interface SqlParts {
-  readonly parts: readonly SqlPart[];
-  /** Identifies a template, whatever its values. Templates of equal shape share a parsed plan. */
-  readonly shape: readonly unknown[];
-}
-
 /** Returns the template of a value that is a statement, or null for any other value. */
 export type TemplateOf = (value: unknown) => SqlTemplate | null;
 
-export function partsOf(template: SqlTemplate, templateOf: TemplateOf): SqlParts {
+/**
+ * Returns the interpolated parts of a template and its nested templates, before the strings are
+ * parsed. `shape` identifies a template, whatever its values: templates of equal shape share a
+ * parsed plan.
+ */
+export function partsOf(template: SqlTemplate, templateOf: TemplateOf) {
   const parts: SqlPart[] = [];
   const shape: unknown[] = [];
 

@@ -39,7 +39,7 @@ export type FilterSyntax =
   | ComparisonSyntax
   | GroupSyntax
   | QuantifiedSyntax
-  | NotSyntax
+  | { readonly kind: "not"; readonly term: FilterSyntax }
   | InsertedSyntax;
 
 export const quantifiers = ["some", "none", "every"] as const;
@@ -53,12 +53,6 @@ export interface QuantifiedSyntax {
   /** The names of the relations that lead to the rows. There is at least one. */
   readonly path: readonly string[];
   readonly pathAt: number;
-  readonly term: FilterSyntax;
-}
-
-/** A negation in a filter's syntax tree: `not(status==open)`. */
-export interface NotSyntax {
-  readonly kind: "not";
   readonly term: FilterSyntax;
 }
 

@@ -31,21 +31,15 @@ export function readQuotedName(text: string, at: number): QuotedName | null {
   return null;
 }
 
-/** Finds the quoted names in a string that is read from left to right. */
-export interface QuotedNameFinder {
-  /** Returns the index after the quoted name at `at`, or `at` if no quoted name begins there. */
-  after(at: number): number;
-}
-
 /**
  * Creates a finder for a list of names. A quote opens a quoted name only where a name can begin: at
  * the start, after a separator, or after the `-` of a sort order. The caller must call `after` for
  * every index, in order. Throws a 400 for a name without a closing quote.
  */
-export function findQuotedNames(text: string): QuotedNameFinder {
+export function findQuotedNames(text: string) {
   let before = ",";
   return {
-    after(at) {
+    after(at: number) {
       const character = text.charAt(at);
       const opens = character === '"' && ",.-:;(".includes(before);
       if (character.trim() !== "") before = character;

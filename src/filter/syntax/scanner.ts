@@ -19,14 +19,8 @@ export function isSpace(code: number): boolean {
   return code === 0x20 || (code <= 0x0d && (code === 0x09 || code === 0x0a || code === 0x0d));
 }
 
-/** A scanned field: its string, and the list of its names if at least one is quoted. */
-export interface ScannedField {
-  readonly field: string;
-  readonly path: readonly string[] | null;
-}
-
 /** Scans a field of a filter: a name, or names that dots separate. Each name can be quoted. */
-export function scanField(scanner: Scanner): ScannedField {
+export function scanField(scanner: Scanner) {
   const { text, at } = scanner;
   if (peekCode(scanner) !== doubleQuote) {
     scanBareField(scanner, fieldStart);

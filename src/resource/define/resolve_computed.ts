@@ -13,7 +13,7 @@ export function resolveComputed(
     if (!table.byName.has(name)) continue;
     throw new Error(`Cannot serve "${table.label}": computed "${name}" is a column as well`);
   }
-  const failures = new Map<string, Failures>();
+  const failures = new Map<string, { readonly observedAt: number; suppressed: number }>();
   return {
     fields: Object.entries(computed),
     failed(field, error) {
@@ -29,12 +29,6 @@ export function resolveComputed(
       observe({ kind: "computed_failed", resource: table.label, field, suppressed, error });
     },
   };
-}
-
-/** The time of the last report about a computed field, and the number of failures since then. */
-interface Failures {
-  readonly observedAt: number;
-  suppressed: number;
 }
 
 /** The minimum time between two reports about a field, in milliseconds. */

@@ -143,7 +143,7 @@ export class LargeReply {
   }
 
   /** Serializes the data in several event-loop turns. Rejects with a 422 if it is too large. */
-  async write(turns: SerializationTurns): Promise<SerializedReply> {
+  async write(turns: SerializationTurns) {
     const { limit, part } = this.#size;
     const parts = encodedParts(this.#json);
     const body: Uint8Array[] = [];
@@ -165,11 +165,6 @@ export class LargeReply {
     const sized = { ...headers, "content-length": String(bytes) };
     return { reply: { status, headers: sized, body: streamOf(body) }, bytes };
   }
-}
-
-interface SerializedReply {
-  readonly reply: Reply;
-  readonly bytes: number;
 }
 
 const encoder = new TextEncoder();

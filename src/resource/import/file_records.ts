@@ -57,11 +57,6 @@ export async function* csvRecords(
 /** Matches a first line such as `sep=;`, in which spreadsheets name the separator. */
 const separatorLine = /^"?sep=([,;\t|:])"?(?:\r\n|[\r\n])/i;
 
-interface RecordReading {
-  readonly limits: JsonLimits;
-  readonly reading: ImportReading;
-}
-
 interface Field {
   readonly name: string;
   readonly column: ColumnInfo | null;
@@ -164,7 +159,7 @@ function requireDelimiter(
 function recordOf(
   { fields: values, line, size, nullLike }: CsvRecord,
   fields: readonly Field[],
-  { limits, reading }: RecordReading,
+  { limits, reading }: { readonly limits: JsonLimits; readonly reading: ImportReading },
 ): ImportRecord {
   const refused = (path: string, message: string, option?: AcceptingOption) =>
     new ImportRecord(line, size, null, { path, message, option });

@@ -19,23 +19,16 @@ export interface CsvOptions {
   readonly isLast: boolean;
 }
 
-/** The offset and the line after the last whole record, and the syntax error there, if any. */
-export interface CsvEnd {
-  readonly at: number;
-  readonly line: number;
-  /** A message that completes "line 3 …", or null. */
-  readonly fault: string | null;
-}
-
 /**
  * Parses CSV (RFC 4180), whose lines may end in CR LF, LF or CR. Calls `take` with each whole
- * record. Misplaced quotes are a fault, because the string would be ambiguous.
+ * record. Misplaced quotes are a fault, because the string would be ambiguous. Returns the offset
+ * and the line after the last whole record, and in `fault` a message that completes "line 3 …".
  */
 export function parseCsv(
   text: string,
   { line: firstLine, delimiter, nullText, isLast }: CsvOptions,
   take: (record: CsvRecord) => void,
-): CsvEnd {
+) {
   const { length } = text;
   const comma = delimiter.charCodeAt(0);
   let line = firstLine;

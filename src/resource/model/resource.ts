@@ -94,10 +94,6 @@ interface BatchPolicy {
   readonly incrementVersion: boolean;
 }
 
-interface ImportPolicy {
-  readonly maxBytes: number;
-}
-
 interface ReadCostLimits {
   /** The largest response, in bytes. Exports and streams are exempt. */
   readonly maxAnswerBytes: number;
@@ -184,7 +180,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly isSubscribable: boolean;
   readonly page: PageLimits;
   readonly batch: BatchPolicy;
-  readonly imports: ImportPolicy;
+  readonly imports: { readonly maxBytes: number };
   /** The maximum number of fields in a body, including the fields of nested objects. */
   readonly maxFields: number;
   readonly softDelete: SoftDelete | null;

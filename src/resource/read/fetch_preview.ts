@@ -10,11 +10,6 @@ import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { View } from "../shape/output.ts";
 
-/** Rows with truncated long values. `stored` has the whole values of the sort keys. */
-interface PreviewRows extends FetchedRows {
-  readonly cut: CutColumns;
-}
-
 type Stored = readonly SqlValue[];
 
 /** Reads the rows of a preview, in which the SELECT truncates long values. */
@@ -23,7 +18,7 @@ export function fetchPreview(
   plan: ReadPlan,
   reader: RowReader,
   check: (stored: readonly Stored[]) => void,
-): MaybePromise<PreviewRows> {
+): MaybePromise<FetchedRows & { readonly cut: CutColumns }> {
   return chain(connection.query(reader.compile(plan)), ({ rows: selected }) => {
     check(selected);
     const read = selected.map((cells) => cutRow(cells, plan, reader));

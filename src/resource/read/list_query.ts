@@ -175,10 +175,6 @@ export function resourcesReadByList(
   ]);
 }
 
-interface ListGrants extends Pick<AdditionalGrants, "related"> {
-  readonly grant: Grant;
-}
-
 export interface ListReadPlan {
   readonly read: ReadPlan;
   /** The row after which the list continues, or null unless the cursor names a row by its key. */
@@ -192,7 +188,7 @@ export interface ListReadPlan {
 
 export function planList(
   listQuery: ListQuery,
-  { grant, related }: ListGrants,
+  { grant, related }: Pick<AdditionalGrants, "related"> & { readonly grant: Grant },
   { table }: Resource,
   limit: number,
 ): ListReadPlan {

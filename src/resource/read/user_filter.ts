@@ -236,14 +236,6 @@ function resolveCodeFilter(
   return withoutMissing(filter);
 }
 
-/** How often the database evaluates the related rows of one relation in a filter. */
-interface RelationEvaluation {
-  /** True if the matching related rows must be found once, instead of separately for each row. */
-  readonly isOnce: boolean;
-  /** True if each related row is examined at most once. */
-  readonly looksOnce: boolean;
-}
-
 /**
  * Decides how the database finds related rows for a filter: separately for each row, or once. A
  * search for each row is cheap if the related column is unique, or if each related row belongs to
@@ -251,13 +243,15 @@ interface RelationEvaluation {
  * examines all posts of an author for each post. Without an index, each search scans the related
  * table.
  *
- * `looksOnce` is true if the preceding relations of the filter lead to each row at most once.
+ * The parameter `looksOnce` is true if the preceding relations of the filter lead to each row at
+ * most once. `isOnce` in the result is true if the related rows must be found once, and `looksOnce`
+ * is true if each related row is examined at most once.
  */
 function planRelationEvaluation(
   { owner, steps: [step, second] }: Relation,
   looksOnce: boolean,
   isIndexed: (column: ColumnInfo) => boolean,
-): RelationEvaluation {
+) {
   const isOwned = looksOnce && isUnique(step.own, owner);
   const others = step.other;
   const isOnce = !isUnique(others, step.table) && !(isOwned && others.some(isIndexed));

@@ -1,4 +1,4 @@
-import type { CheckInfo, IndexInfo, ReferentialAction } from "../table_constraints.ts";
+import type { IndexInfo, ReferentialAction } from "../table_constraints.ts";
 import type { ForeignKey } from "../table_info.ts";
 import { isDrizzleSql, sqlTextOf } from "./drizzle_sql.ts";
 import {
@@ -15,17 +15,12 @@ import {
   sqliteForeignKeysKey,
 } from "./drizzle_structure.ts";
 
-export interface DrizzleConstraints {
-  /** The columns of a composite primary key, in order; null if a single column is the key. */
-  readonly primaryKey: readonly string[] | null;
-  readonly uniques: readonly (readonly string[])[];
-  readonly indexes: readonly IndexInfo[];
-  readonly checks: readonly CheckInfo[];
-  /** Returns the foreign keys. May be called only after all tables are declared. */
-  readonly foreignKeys: () => readonly ForeignKey[];
-}
-
-export function readDrizzleConstraints(table: DrizzleTable): DrizzleConstraints {
+/**
+ * Reads the constraints in the columns and the third argument of a table declaration. `primaryKey`
+ * is null unless several columns are the key. `foreignKeys` may be called only after all tables are
+ * declared.
+ */
+export function readDrizzleConstraints(table: DrizzleTable) {
   const builders = extraBuilders(table);
   const of = (kind: string) => builders.flatMap((one) => one.kind === kind ? one.builder : []);
   const [key] = of("PrimaryKeyBuilder");

@@ -1,23 +1,17 @@
 import { quoteText } from "../fragment.ts";
 import { closingParenthesis, ddlTokens, nameOfToken, splitAtCommas } from "./normal_sql.ts";
 
-export interface ParsedIndex {
-  /** The expressions between the parentheses of the index, without collations and directions. */
-  readonly parts: readonly string[];
-  readonly where: string | null;
-  /** The columns whose names occur in `parts`, in the spelling of `columns`. */
-  readonly columns: readonly string[];
-}
-
 /**
  * Parses a CREATE INDEX statement of SQLite. A word in double quotes that names no column is a
- * string in SQLite, but an error elsewhere, so this function puts it into single quotes.
+ * string in SQLite, but an error elsewhere, so this function puts it into single quotes. Returns the
+ * expressions of the index without collations and directions, and the `columns` whose names they
+ * contain.
  */
 export function parseCreateIndex(
   statement: string,
   table: string,
   columns: readonly string[],
-): ParsedIndex {
+) {
   const spelled = new Map(columns.map((name) => [name.toLowerCase(), name]));
   const named = new Set<string>();
   const all = ddlTokens(statement);

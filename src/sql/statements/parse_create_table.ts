@@ -6,13 +6,6 @@ import {
   splitAtCommas,
 } from "./normal_sql.ts";
 
-/** The parts of a CREATE TABLE statement that is written by the service or has similar syntax. */
-export interface ParsedTable {
-  /** The columns and constraints between the parentheses, in their order. */
-  readonly definitions: readonly ParsedDefinition[];
-  readonly options: string;
-}
-
 export interface ParsedDefinition {
   /** The definition as written in the statement, without comments at its ends. */
   readonly text: string;
@@ -49,7 +42,7 @@ export interface ParsedForeignKeyTarget {
 }
 
 /** Parses a CREATE TABLE statement. Throws an Error if the statement has no list of definitions. */
-export function parseCreateTable(statement: string): ParsedTable {
+export function parseCreateTable(statement: string) {
   const all = ddlTokens(statement);
   const open = all.indexOf("(");
   if (open < 0) throw new Error("Cannot parse a CREATE TABLE statement without parentheses");

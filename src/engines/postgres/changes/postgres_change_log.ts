@@ -188,15 +188,6 @@ function isUnfinished(from: Position | ChangeLogStep): from is UnfinishedStep {
   return "changes" in from && from.to === null;
 }
 
-export interface LogPage {
-  /** The position after all changes that the statement's snapshot can see. */
-  readonly position: SnapshotPosition;
-  /** The log may lack changes of transactions with ids below this id, because they were purged. */
-  readonly floor: bigint;
-  readonly rows: readonly PostgresLogRow[];
-  readonly isComplete: boolean;
-}
-
 export interface LogRange {
   readonly after: SnapshotPosition;
   readonly maxRows: number;
@@ -253,8 +244,10 @@ export class PostgresLogReader {
    * number. A change gets its number while its row is locked, and a snapshot that sees the later of
    * two changes of a row also sees the earlier one. Therefore no change of a row is missed or out
    * of order, even if its number or transaction is old.
+   *
+   * The log may lack changes of transactions with ids below `floor`, because they were purged.
    */
-  async changes({ after, maxRows, rest }: LogRange): Promise<LogPage> {
+  async changes({ after, maxRows, rest }: LogRange) {
     const values = [
       String(after.xmax),
       `{${after.running.join(",")}}`,

@@ -92,17 +92,12 @@ export function newEpoch(random: Random): string {
   return bytesToHex(random.bytes(8));
 }
 
-interface Installed {
-  readonly lifetime: "permanent" | "temporary";
-  /** True if the triggers of the table were missing or different before. */
-  readonly isFresh: boolean;
-}
-
+/** Returns `isFresh: true` if the triggers of the table were missing or different before. */
 async function installTriggers(
   table: TableInfo,
   { mode, exclude }: Pick<ResolvedChangesOptions, "mode" | "exclude">,
   connection: Connection,
-): Promise<Installed> {
+) {
   const recorded = await describeRecordedTable(table, exclude, connection);
   const permanent = sqliteLogTriggers(recorded, "permanent");
   const schema = mode === "triggers" ? "main" : "temp";

@@ -118,14 +118,11 @@ const ownChangesCounter = [
     BEGIN UPDATE "_service_own" SET changes = changes + 1; END`,
 ];
 
-interface Counts {
-  /** A value that differs after every commit of another connection. */
-  readonly commits: string;
-  /** A value that differs if other connections have recorded or purged changes. */
-  readonly recorded: string;
-}
-
-async function readCounts(connection: Connection): Promise<Counts> {
+/**
+ * Returns two values: `commits` differs after every commit of another connection, and `recorded`
+ * differs if other connections have recorded or purged changes.
+ */
+async function readCounts(connection: Connection) {
   const { rows: [version] } = await connection.query({ text: "PRAGMA data_version", values: [] });
   const { rows: [log] } = await connection.query({
     text: `SELECT (SELECT coalesce(max(seq), 0) FROM "_service_changes") -

@@ -86,15 +86,11 @@ function lossesOf(table: TableMigration): string | null {
     : [...new Set(lost)].map((column) => `${table.label}.${column}`).join(", ");
 }
 
-interface NewDefinitions {
-  readonly definitions: readonly string[];
-  readonly options: string;
-  /** True if the primary key has the keyword AUTOINCREMENT. */
-  readonly isCounted: boolean;
-}
-
-/** Returns the declared columns and constraints, and the undeclared ones that the table keeps. */
-function newDefinitions(table: TableMigration): NewDefinitions {
+/**
+ * Returns the declared columns and constraints, and the undeclared ones that the table keeps.
+ * `isCounted` is true if the primary key has the keyword AUTOINCREMENT.
+ */
+function newDefinitions(table: TableMigration) {
   const { shape, existing, current } = table.pair;
   const { definitions: old, options } = parseCreateTable(existing.sql ?? "()");
   const { definitions: declared } = parseCreateTable(shape.sql ?? "()");

@@ -31,15 +31,10 @@ const freshForMs = 100;
 
 export type ScanPlan = CountPlan | AggregatePlan;
 
-interface TableSize {
-  readonly rows: number;
-  readonly freshUntil: number;
-}
-
 /** Finds scans of tables with few rows. Without time checks, these scans are twice as fast. */
 export class ShortScans {
   readonly #options: ShortScansOptions;
-  readonly #sizes = new Map<TableInfo, TableSize>();
+  readonly #sizes = new Map<TableInfo, { readonly rows: number; readonly freshUntil: number }>();
 
   constructor(options: ShortScansOptions) {
     this.#options = options;

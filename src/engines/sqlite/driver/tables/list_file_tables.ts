@@ -1,6 +1,6 @@
 import type { Connection } from "../../../../db/driver.ts";
 import { cell, selectNamed } from "../../../../db/named_columns.ts";
-import { isInternal, type LeftOut } from "../../../../db/introspection.ts";
+import { isInternal } from "../../../../db/introspection.ts";
 import { denoKvObjectNames } from "../../../../runtime/files/deno_kv_tables.ts";
 import { shadowTables } from "./shadow_tables.ts";
 
@@ -11,15 +11,7 @@ export interface ListedTable {
   readonly sql: string;
 }
 
-/** The tables of a SQLite file by type, and the tables that cannot be served, with reasons. */
-export interface ListedTables {
-  readonly tables: readonly ListedTable[];
-  readonly views: readonly ListedTable[];
-  readonly virtual: readonly ListedTable[];
-  readonly leftOut: readonly LeftOut[];
-}
-
-export async function listFileTables(connection: Connection): Promise<ListedTables> {
+export async function listFileTables(connection: Connection) {
   const all = await selectNamed(
     connection,
     {

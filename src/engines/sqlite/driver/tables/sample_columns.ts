@@ -12,7 +12,6 @@ import {
 import { affinityOfType } from "../../sql/column_type.ts";
 import { defaultTimestampFormat } from "../../sql/decoders.ts";
 import type { Connection } from "../../../../db/driver.ts";
-import type { ColumnDraft } from "../../../../db/introspection.ts";
 import { type InferredType, rankColumnTypes } from "./rank_column_types.ts";
 
 export interface DeclaredColumn {
@@ -21,16 +20,11 @@ export interface DeclaredColumn {
   readonly type: string;
 }
 
-type SampledColumn =
-  & typeof plainColumn
-  & InferredType
-  & Pick<ColumnDraft, "name" | "dbName" | "existingType">;
-
 export function inferSampledColumn(
   { name, type }: DeclaredColumn,
   values: readonly SqlValue[],
   { dialect, isKey = false }: { readonly dialect: Dialect; readonly isKey?: boolean },
-): SampledColumn {
+) {
   // All values of a key must fit its kind: no request could name a key that does not fit.
   const typical = isKey ? values.filter((value) => value !== null) : typicalValues(type, values);
   const fitting = fittingType(rankColumnTypes(type, typical), typical, dialect);
