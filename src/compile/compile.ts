@@ -1,5 +1,4 @@
 import {
-  type Assignments,
   type CountPlan,
   databaseDefault,
   type DeletePlan,
@@ -257,7 +256,14 @@ function compileRows({ columns, rows }: InsertPlan, { dialect }: ReadContext): F
 function compileUpdate(plan: UpdatePlan, context: CompileContext): Fragment {
   const { dialect } = context;
   const where = compileChecked(plan, context);
-  const set = compileAssignments(plan.set, dialect);
+  const assignments = [...plan.set].map(([column, value]) => {
+    const name = identifier(column.dbName);
+    if (value === keepStoredValue) return sql`${name} = ${name}`;
+    return value === incrementedValue
+      ? sql`${name} = ${name} + 1`
+      : sql`${name} = ${compileValue(value, column, dialect)}`;
+  });
+  const set = join(assignments, ", ");
   const result = returning(plan, context);
   return sql`UPDATE${orAbort(plan, context)} ${
     tableName(plan.table)
@@ -267,17 +273,6 @@ function compileUpdate(plan: UpdatePlan, context: CompileContext): Fragment {
 function compileDelete(plan: DeletePlan, context: ReadContext): Fragment {
   const where = compileChecked(plan, context);
   return sql`DELETE FROM ${tableName(plan.table)} WHERE ${where}${returning(plan, context)}`;
-}
-
-function compileAssignments(set: Assignments, dialect: Dialect): Fragment {
-  const assignments = [...set].map(([column, value]) => {
-    const name = identifier(column.dbName);
-    if (value === keepStoredValue) return sql`${name} = ${name}`;
-    return value === incrementedValue
-      ? sql`${name} = ${name} + 1`
-      : sql`${name} = ${compileValue(value, column, dialect)}`;
-  });
-  return join(assignments, ", ");
 }
 
 function compileValue(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {

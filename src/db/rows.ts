@@ -114,18 +114,13 @@ export function createRowReader(
 ): RowReader {
   const known = new WeakMap<readonly ColumnInfo[], RowDecoder>();
 
-  function decoderOf(columns: readonly ColumnInfo[]): RowDecoder {
-    const decoder = known.get(columns) ?? rowDecoder(columns, dialect, onInvalidValue);
-    known.set(columns, decoder);
-    return decoder;
-  }
-
   return {
     dialect,
     compile: createCompiler(dialect, conflicting),
     onInvalidValue,
     toRows(cells, columns) {
-      const decoder = decoderOf(columns);
+      const decoder = known.get(columns) ?? rowDecoder(columns, dialect, onInvalidValue);
+      known.set(columns, decoder);
       return cells.map((row) => toRow(row, decoder));
     },
   };

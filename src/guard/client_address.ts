@@ -30,14 +30,11 @@ export const unknownAddressGroup = "unknown";
 function forwardedFor(headers: Headers, trustedProxies: number): string | null {
   const entries = headers.get("x-forwarded-for")?.split(",") ?? [];
   if (entries.length < trustedProxies) return null;
-  const address = withoutPort(entries.at(-trustedProxies)?.trim() ?? "");
-  return ipv4.test(address) || ipv6Groups(address) !== null ? address : null;
-}
-
-/** Removes the port, which some proxies append. */
-function withoutPort(entry: string): string {
+  // Some proxies append the port.
+  const entry = entries.at(-trustedProxies)?.trim() ?? "";
   const [, v6, v4] = /^\[([^\]]*)\](?::\d{1,5})?$|^([\d.]+):\d{1,5}$/.exec(entry) ?? [];
-  return v6 ?? v4 ?? entry;
+  const address = v6 ?? v4 ?? entry;
+  return ipv4.test(address) || ipv6Groups(address) !== null ? address : null;
 }
 
 const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;

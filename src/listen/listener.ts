@@ -117,7 +117,12 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
     // Ends the streams only after the shutdown has begun. Before it, their clients would open new
     // streams on the same connections, and the app would refuse these streams.
     app.drain();
-    await untilDeadline(finished, stopDeadlineMs - openMs, runtime);
+    // During a shutdown, Deno cannot close connections (an abort throws): only the client or
+    // the end of the process closes them.
+    const deadline = Promise.withResolvers<void>();
+    const cancel = runtime.clock.after(stopDeadlineMs - openMs, deadline.resolve);
+    await Promise.race([finished, deadline.promise]);
+    cancel();
     await app.close();
   }
 
@@ -204,14 +209,11 @@ function openSocket(address: ListenAddress, { answer, runtime }: Serving): Socke
       if (!(error instanceof ResponseAborted)) {
         runtime.observe({ kind: "request_failed", method: "?", path: "?", error });
       }
-      return problemResponse(new Problem("internal-error", "The request could not be answered"));
+      const problem = new Problem("internal-error", "The request could not be answered");
+      const { status, headers, body } = problemReply(problem);
+      return new Response(body, { status, headers });
     },
   }, answer);
-}
-
-function problemResponse(problem: Problem): Response {
-  const { status, headers, body } = problemReply(problem);
-  return new Response(body, { status, headers });
 }
 
 function endingConnection(response: Response): Response {
@@ -221,19 +223,4 @@ function endingConnection(response: Response): Response {
   const headers = new Headers(response.headers);
   headers.set("connection", "close");
   return new Response(response.body, { status: response.status, headers });
-}
-
-/**
- * Waits until the listener has finished, at most until the deadline. During a shutdown, Deno cannot
- * close connections (an abort throws): only the client or the end of the process closes them.
- */
-async function untilDeadline(
-  finished: Promise<void> | undefined,
-  deadlineMs: number,
-  { clock }: Runtime,
-): Promise<void> {
-  const deadline = Promise.withResolvers<void>();
-  const cancel = clock.after(deadlineMs, deadline.resolve);
-  await Promise.race([finished, deadline.promise]);
-  cancel();
 }

@@ -75,7 +75,12 @@ function serverFor(
       const question = name === "delete_row" ? questionOf(args, call, mcpReq.inputResponses) : null;
       if (question !== null) return question;
       await call.current?.();
-      return await answer(name, args, call.context);
+      try {
+        return textResult(JSON.stringify(await runTool(name, args, call.context)), false);
+      } catch (error) {
+        if (error instanceof ToolRefusal) return textResult(error.message, true);
+        throw error;
+      }
     });
   }
   server.registerResource(
@@ -85,15 +90,6 @@ function serverFor(
     ({ href }) => ({ contents: [{ uri: href, mimeType: "text/plain", text: filterGrammar }] }),
   );
   return server;
-}
-
-async function answer(name: ToolName, args: ToolArguments, context: ToolContext) {
-  try {
-    return textResult(JSON.stringify(await runTool(name, args, context)), false);
-  } catch (error) {
-    if (error instanceof ToolRefusal) return textResult(error.message, true);
-    throw error;
-  }
 }
 
 function textResult(text: string, isError: boolean) {

@@ -13,7 +13,8 @@ export function requireOwnHost(
 ): void {
   const origin = headers.get("origin");
   const host = headers.get("host") ?? URL.parse(url)?.host ?? "";
-  const isOwn = isOwnHost(host, hosts);
+  const name = host.toLowerCase().replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
+  const isOwn = isLoopback(name) || hosts.some((one) => [host, name].includes(one.toLowerCase()));
   // Without the option `hosts`, a program (which sends no `Origin`) may use any host name.
   if (origin === null) {
     if (isOwn || hosts.length === 0) return;
@@ -22,9 +23,4 @@ export function requireOwnHost(
   if (trustedOrigins.has(origin)) return;
   if (isOwn && URL.parse(origin)?.host === host) return;
   throw new Problem("forbidden", "Cannot answer a page of another origin");
-}
-
-function isOwnHost(host: string, hosts: readonly string[]): boolean {
-  const name = host.toLowerCase().replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
-  return isLoopback(name) || hosts.some((one) => [host, name].includes(one.toLowerCase()));
 }

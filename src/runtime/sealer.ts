@@ -40,22 +40,18 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
     return bytes;
   }
 
-  function encrypt(text: string, context: string, key: Buffer): string {
-    const nonce = nextNonce();
-    const cipher = createCipheriv("aes-256-gcm", key, nonce);
-    cipher.setAAD(contextBytes(context));
-    const encrypted = cipher.update(text, "utf8");
-    // GCM has no final block, but this call computes the tag.
-    cipher.final();
-    return Buffer.concat([nonce, encrypted, cipher.getAuthTag()]).toString("base64url");
-  }
-
   return {
     seal(text, context) {
       const memo = `${context.length} ${context}${text}`;
       const known = sealedBefore.get(memo);
       if (known !== undefined) return known;
-      const sealed = encrypt(text, context, sealingKey);
+      const nonce = nextNonce();
+      const cipher = createCipheriv("aes-256-gcm", sealingKey, nonce);
+      cipher.setAAD(contextBytes(context));
+      const encrypted = cipher.update(text, "utf8");
+      // GCM has no final block, but this call computes the tag.
+      cipher.final();
+      const sealed = Buffer.concat([nonce, encrypted, cipher.getAuthTag()]).toString("base64url");
       sealedBefore.set(memo, sealed);
       return sealed;
     },

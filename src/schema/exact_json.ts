@@ -183,7 +183,15 @@ function readExactly(text: string): unknown {
     if (code === quote) return readString();
     if (code === openBracket) return readArray();
     if (code === openBrace) return readObject();
-    return readScalar();
+    const start = at;
+    at = endOfValue(text, start);
+    const source = text.slice(start, at);
+    if (source === "null") return null;
+    if (source === "true") return true;
+    if (source === "false") return false;
+    const value = Number(source);
+    if (/^-?\d+$/.test(source)) return Number.isSafeInteger(value) ? value : BigInt(source);
+    return isExact(source, value) ? value : exactNumber(source);
   }
 
   function readString(): string {
@@ -222,23 +230,7 @@ function readExactly(text: string): unknown {
     return false;
   }
 
-  function readScalar(): unknown {
-    const start = at;
-    at = endOfValue(text, start);
-    const source = text.slice(start, at);
-    if (source === "null") return null;
-    if (source === "true") return true;
-    if (source === "false") return false;
-    return numberOf(source);
-  }
-
   return readValue();
-}
-
-function numberOf(source: string): unknown {
-  const value = Number(source);
-  if (/^-?\d+$/.test(source)) return Number.isSafeInteger(value) ? value : BigInt(source);
-  return isExact(source, value) ? value : exactNumber(source);
 }
 
 /** Returns true if `value` is exactly the number `source`, which has a fraction or exponent. */

@@ -118,20 +118,16 @@ export function prepareContextFirst(
   clock: Clock,
 ): MiddlewareHandler<AppEnv> {
   return (context, next) => {
-    keepEarlyHeaders(context);
+    // Hono adds early headers only if `c.res` exists, so `c.header` first reads `c.res`.
+    // V8 would keep the objects of a closure until its next major garbage collection, so the function
+    // is bound instead. With a closure, minor collections took a sixth of the CPU time.
+    context.header = setEarlyHeader.bind(null, context, context.header);
     const inner = findInnerRequest(context.env);
     if (inner !== null) context.set("user", inner.user);
     const { method } = context.req;
     if (method !== "GET" && method !== "HEAD") keepBytes(context, limits, clock);
     return first(context, next);
   };
-}
-
-/** Keeps early headers. Hono needs `c.res` to add them, so `c.header` first reads `c.res`. */
-function keepEarlyHeaders(context: Context<AppEnv>): void {
-  // V8 would keep the objects of a closure until its next major garbage collection, so the function
-  // is bound instead. With a closure, minor collections took a sixth of the CPU time.
-  context.header = setEarlyHeader.bind(null, context, context.header);
 }
 
 function setEarlyHeader(

@@ -71,21 +71,16 @@ function compileOnImages(
   filters: readonly Filter[],
   dialect: Dialect,
 ): Statement {
-  const ordinal = unusedPrefix(table);
+  // No column name of the table begins with this name. SQLite ignores case in names.
+  const names = [table.name, ...table.columns.map(({ dbName }) => dbName)];
+  let ordinal = "_ordinal";
+  while (names.some((name) => name.toLowerCase().startsWith(ordinal))) ordinal = `_${ordinal}`;
   const truths = filters.map((filter) =>
     sql`(${compileFilterOnRows(filter, rows.length, dialect)}) IS TRUE`
   );
   const images = dialect.images.from({ table, from: tableName(table), columns, rows, ordinal });
   const selected = join([identifier(ordinal), ...truths], ", ");
   return toStatement(sql`SELECT ${selected} FROM ${images}`, dialect.placeholder);
-}
-
-/** Returns a prefix that no column name of the table has. SQLite ignores case in names. */
-function unusedPrefix(table: TableInfo): string {
-  const names = [table.name, ...table.columns.map(({ dbName }) => dbName)];
-  let prefix = "_ordinal";
-  while (names.some((name) => name.toLowerCase().startsWith(prefix))) prefix = `_${prefix}`;
-  return prefix;
 }
 
 /** Returns the columns that the filters read, or all columns if a filter has handwritten SQL. */

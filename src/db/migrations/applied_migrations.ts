@@ -20,7 +20,16 @@ export async function recordMigration(
   { name, sql }: Pick<MigrationFile, "name" | "sql">,
   checksum: string = checksumOf(sql),
 ): Promise<boolean> {
-  await createMigrationsTable(connection);
+  await connection.query({
+    text: `CREATE TABLE IF NOT EXISTS "${migrationsTable}" (
+  number BIGINT PRIMARY KEY,
+  name TEXT NOT NULL,
+  checksum TEXT NOT NULL,
+  sql TEXT NOT NULL,
+  applied_at TEXT NOT NULL
+)`,
+    values: [],
+  });
   const table = `"${migrationsTable}"`;
   const { changed } = await connection.query({
     text: `INSERT INTO ${table} (number, name, checksum, sql, applied_at)
@@ -71,17 +80,4 @@ export async function appliedMigrations(
 /** Returns a checksum, by which the service detects that an applied file was changed later. */
 export function checksumOf(sql: string): string {
   return createHash("sha256").update(sql).digest("hex");
-}
-
-async function createMigrationsTable(connection: Connection): Promise<void> {
-  await connection.query({
-    text: `CREATE TABLE IF NOT EXISTS "${migrationsTable}" (
-  number BIGINT PRIMARY KEY,
-  name TEXT NOT NULL,
-  checksum TEXT NOT NULL,
-  sql TEXT NOT NULL,
-  applied_at TEXT NOT NULL
-)`,
-    values: [],
-  });
 }

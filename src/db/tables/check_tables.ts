@@ -86,7 +86,9 @@ async function missingParts(
     for (const column of table.columns) {
       if (await tableExists({ table, driver }, [column])) continue;
       missing.push(column.dbName);
-      const dbName = snakeCase(column.dbName);
+      // Drizzle converts names so with the option `casing: "snake_case"`.
+      const words = column.dbName.match(/[\da-z]+|[A-Z]+(?![a-z])|[A-Z][\da-z]+/g) ?? [];
+      const dbName = words.join("_").toLowerCase();
       const isCased = await tableExists({ table, driver }, [{ ...column, dbName }]);
       if (isCased) cased.push(`${label}.${dbName} exists`);
     }
@@ -104,12 +106,6 @@ async function missingParts(
     : ": run the migrations of Drizzle, by drizzle-kit";
   const message = `Cannot serve ${named}: ${listed(texts)}${remedy}`;
   return new Error(message, { cause: incomplete[0]?.cause });
-}
-
-/** Converts a name as Drizzle does with the option `casing: "snake_case"`. */
-function snakeCase(name: string): string {
-  const words = name.match(/[\da-z]+|[A-Z]+(?![a-z])|[A-Z][\da-z]+/g) ?? [];
-  return words.join("_").toLowerCase();
 }
 
 async function checkDeclared(

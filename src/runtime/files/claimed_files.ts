@@ -18,7 +18,10 @@ export interface ClaimedFile {
  */
 export function claimFile(path: string, library: string): ClaimedFile {
   const absolute = realPath(resolve(path));
-  const claims = claimsOfProcess();
+  // Several loaded copies of this module share the claims of the process, so they are global.
+  // The cast is safe: only this module writes to this key.
+  const holder = globalThis as { [claimsKey]?: Map<string, Claim> };
+  const claims = holder[claimsKey] ??= new Map();
   const found = [...claims].find(([known]) => isSameFile(known, absolute));
   const [key, claim] = found ?? [absolute, { library, users: 0 }];
   if (claim.library !== library) {
@@ -45,13 +48,6 @@ export function claimFile(path: string, library: string): ClaimedFile {
 interface Claim {
   readonly library: string;
   users: number;
-}
-
-/** Returns the claims of the process. Several loaded copies of this module share them. */
-function claimsOfProcess(): Map<string, Claim> {
-  // The cast is safe: only this module writes to this key.
-  const holder = globalThis as { [claimsKey]?: Map<string, Claim> };
-  return holder[claimsKey] ??= new Map();
 }
 
 const claimsKey: unique symbol = Symbol.for("@svc/resource-api:sqlite-files");

@@ -17,7 +17,6 @@ import type { OutboxStore } from "./outbox_store.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import type { Connection } from "../../db/driver.ts";
 import { StoreError } from "../../kv/store_error.ts";
-import type { TableInfo } from "../../schema/table_info.ts";
 import type { IndexChange } from "../search_adapter.ts";
 import { readSearchedRows, type SearchIndex, type SearchTexts, textsOf } from "../search_index.ts";
 
@@ -63,7 +62,12 @@ export async function drainEntries(
   if (taken.length === 0) return { done: 0, failed: 0, dead: 0 };
   // The versions are created after the leases begin, and before the rows are read. If two processes
   // write one entry because a lease has ended, the greater version belongs to the later read.
-  const first = await reserveVersions(taken.length, parts);
+  const drawn = [...indexes.values()].map(({ open }) => open.versions);
+  const first = await records.reserveVersions(
+    taken.length,
+    Math.max(0, ...drawn.map((versions) => versions.next())),
+  );
+  for (const versions of drawn) versions.raise(first + taken.length - 1);
   const versioned = taken.map((entry, nth) => ({ entry, version: first + nth }));
   const groups = [...Map.groupBy(versioned, ({ entry }) => entry.index)];
   const outcomes = await Promise.all(groups.map(async ([name, some]) => {
@@ -119,20 +123,6 @@ function endWork(
     case "unwritten":
       return failEntry(entry, owner, { now, reason: fault.reason, schedule });
   }
-}
-
-/** Reserves versions for index writes, greater than all earlier versions of this process. */
-async function reserveVersions(
-  count: number,
-  { records, indexes }: OutboxParts,
-): Promise<number> {
-  const drawn = [...indexes.values()].map(({ open }) => open.versions);
-  const first = await records.reserveVersions(
-    count,
-    Math.max(0, ...drawn.map((versions) => versions.next())),
-  );
-  for (const versions of drawn) versions.raise(first + count - 1);
-  return first;
 }
 
 async function reportDead(
@@ -207,7 +197,16 @@ async function writeEntries(
     const documents = await readGiven(some, index, records);
     const { local } = backend;
     const read = async (connection: Connection, lock: boolean) => {
-      const changes = await readChanges(documents, index, connection, { lock });
+      // `enqueue` has received no document for these entries, so their current rows are read.
+      const keys = documents.filter(({ texts }) => texts === undefined).map(({ key }) => key);
+      const rows = keys.length === 0
+        ? []
+        : await readSearchedRows(index, keys, connection, { lock });
+      const found = rows.values();
+      const changes = documents.map(({ key, version, texts }): IndexChange => ({
+        ...{ key, version },
+        texts: texts === undefined ? found.next().value?.texts ?? null : texts,
+      }));
       // The write could last longer than the leases, and another process could take the entries.
       if (clock.now() + writeMs > until) throw new LateDrainer();
       return changes;
@@ -258,7 +257,10 @@ async function readGiven(
   records: OutboxStore,
 ): Promise<readonly GivenEntry[]> {
   return await Promise.all(some.map(async ({ entry, version }): Promise<GivenEntry> => {
-    const key = keyOfDocument(entry.docId, index.table);
+    const key = parseKey(entry.docId, index.table);
+    if (key === null) {
+      throw new Error(`The id of a document is no key of the table ${index.table.name}`);
+    }
     if (entry.given === null) return { key, version, texts: undefined };
     // Only `enqueue` stores documents, and it accepts only objects.
     const bytes = entry.given === "document" ? await records.givenDocument(entry) : null;
@@ -267,27 +269,6 @@ async function readGiven(
       : textsOf(JSON.parse(new TextDecoder().decode(bytes)), index.fields);
     return { key, version, texts };
   }));
-}
-
-async function readChanges(
-  documents: readonly GivenEntry[],
-  index: SearchIndex,
-  connection: Connection,
-  options: { readonly lock: boolean },
-): Promise<readonly IndexChange[]> {
-  const keys = documents.filter(({ texts }) => texts === undefined).map(({ key }) => key);
-  const rows = keys.length === 0 ? [] : await readSearchedRows(index, keys, connection, options);
-  const found = rows.values();
-  return documents.map(({ key, version, texts }): IndexChange => ({
-    ...{ key, version },
-    texts: texts === undefined ? found.next().value?.texts ?? null : texts,
-  }));
-}
-
-function keyOfDocument(docId: string, table: TableInfo): Key {
-  const key = parseKey(docId, table);
-  if (key === null) throw new Error(`The id of a document is no key of the table ${table.name}`);
-  return key;
 }
 
 /** Returns the reason of a failure, truncated so that reasons do not fill the store. */

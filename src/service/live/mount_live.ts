@@ -189,7 +189,13 @@ function prepareSubscription(
   opener: SubscriptionOpener,
 ) {
   const { whole, table, prefix } = opener;
-  const request = innerRequest(subscription, opener);
+  const { path, resumeFrom } = subscription;
+  const { outer, signal } = opener;
+  const headers = callerHeaders(outer);
+  const isSafe = asksForSafeNumbers(outer.headers.get("accept") ?? "");
+  headers.set("accept", isSafe ? "text/event-stream;numbers=safe" : "text/event-stream");
+  if (resumeFrom !== null) headers.set("last-event-id", resumeFrom);
+  const request = new Request(new URL(outer.url).origin + path, { headers, signal });
   const route = findRoute(request, table);
   const part = whole.add(
     subscription.key,
@@ -221,17 +227,6 @@ async function open(
       refusalOf(new Problem("internal-error", "Its answer is unreadable"), prefix),
     );
   }
-}
-
-function innerRequest(
-  { path, resumeFrom }: LiveSubscription,
-  { outer, signal }: SubscriptionOpener,
-): Request {
-  const headers = callerHeaders(outer);
-  const isSafe = asksForSafeNumbers(outer.headers.get("accept") ?? "");
-  headers.set("accept", isSafe ? "text/event-stream;numbers=safe" : "text/event-stream");
-  if (resumeFrom !== null) headers.set("last-event-id", resumeFrom);
-  return new Request(new URL(outer.url).origin + path, { headers, signal });
 }
 
 function findRoute({ url }: Request, table: RouteTable): ResourceRoute | Problem {

@@ -42,7 +42,17 @@ export async function prepareSteps(plan: NestedPlan, call: ResourceCall) {
   const others: RelatedWrite[] = [];
   const charge = async (more: RelatedWrite) => {
     others.push(more);
-    await chargeOthers(others, plan, call);
+    // Only rows that the body does not name are charged here. Rows in the body are already charged.
+    const { body } = plan;
+    const { request: { debit } } = call;
+    const items = protectedItems([...relatedWrites(body), ...others]);
+    await debit.charge(
+      ownCount(body),
+      items.map(({ protection, count }) => ({
+        protection: { ...protection, pow: null, captcha: null },
+        count,
+      })),
+    );
   };
   for (const step of plan.body.steps) {
     if (step.kind === "relate") {
@@ -59,22 +69,6 @@ export async function prepareSteps(plan: NestedPlan, call: ResourceCall) {
     }
   }
   return { values, changes };
-}
-
-/** Charges for rows that the body does not name. Rows in the body are already charged. */
-async function chargeOthers(
-  others: readonly RelatedWrite[],
-  { body }: NestedPlan,
-  { request: { debit } }: ResourceCall,
-): Promise<void> {
-  const items = protectedItems([...relatedWrites(body), ...others]);
-  await debit.charge(
-    ownCount(body),
-    items.map(({ protection, count }) => ({
-      protection: { ...protection, pow: null, captcha: null },
-      count,
-    })),
-  );
 }
 
 /** Reads the row before the hooks, because no hook must run for an update that fails. */
