@@ -118,9 +118,9 @@ export function prepareContextFirst(
   clock: Clock,
 ): MiddlewareHandler<AppEnv> {
   return (context, next) => {
-    // Hono adds early headers only if `c.res` exists, so `c.header` first reads `c.res`.
-    // V8 would keep the objects of a closure until its next major garbage collection, so the function
-    // is bound instead. With a closure, minor collections took a sixth of the CPU time.
+    // Hono adds early headers only if `c.res` exists, so `c.header` first reads `c.res`. V8 would
+    // keep the objects of a closure until its next major garbage collection, so the function is
+    // bound instead. With a closure, minor collections took a sixth of the CPU time.
     context.header = setEarlyHeader.bind(null, context, context.header);
     const inner = findInnerRequest(context.env);
     if (inner !== null) context.set("user", inner.user);

@@ -76,7 +76,7 @@ function createPolling(driver: Driver, clock: Clock, listener: PollingListener) 
     start() {
       if (cancel === null) schedule();
     },
-    /** Makes polls more frequent after activity, except the next poll, which is scheduled already. */
+    /** Makes polls more frequent after activity, except the next poll. */
     speedUp() {
       delayMs = minMs;
     },

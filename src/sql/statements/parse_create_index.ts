@@ -3,9 +3,9 @@ import { closingParenthesis, ddlTokens, nameOfToken, splitAtCommas } from "./nor
 
 /**
  * Parses a CREATE INDEX statement of SQLite. A word in double quotes that names no column is a
- * string in SQLite, but an error elsewhere, so this function puts it into single quotes. Returns the
- * expressions of the index without collations and directions, and the `columns` whose names they
- * contain.
+ * string in SQLite, but an error elsewhere, so this function puts it into single quotes. Returns
+ * the expressions of the index without collations and directions, and the `columns` whose names
+ * they contain.
  */
 export function parseCreateIndex(
   statement: string,
