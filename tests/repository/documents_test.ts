@@ -146,7 +146,13 @@ function isRunnable(document: string, command: string): boolean {
   if (verb === "task" && !Object.hasOwn(tasks, subject)) return false;
   const files = (verb === "task" && subject === "test" ? rest : verb === "run" ? [subject] : [])
     .filter((word) => /^[\w./-]+$/.test(word) && /[./]/.test(word));
-  return files.every((file) => exists(file) || exists(join(dirname(document), file)));
+  // A guide shows files that its reader writes.
+  const isWritten = (file: string) =>
+    document.startsWith("docs/guides/") &&
+    Deno.readTextFileSync(root + document).includes(`\`${file}\``);
+  return files.every((file) =>
+    exists(file) || exists(join(dirname(document), file)) || isWritten(file)
+  );
 }
 
 function exists(path: string): boolean {
