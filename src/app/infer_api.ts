@@ -1,3 +1,4 @@
+import type { ApiOperation } from "../api/rows.ts";
 import type { AnyApi } from "../resource/model/code_api.ts";
 import type {
   ResourceDefinition,
@@ -36,7 +37,10 @@ import type { ColumnLike, IsUnknownName, ServedValue } from "../schema/table_lik
  * ```
  */
 export type InferApi<Config extends { readonly resources: readonly ResourceDefinition[] }> =
-  InferredApi<TypesOfDefinition<Config["resources"][number]>>;
+  InferredApi<
+    TypesOfDefinition<Config["resources"][number]>,
+    "search" extends keyof Config ? never : "search"
+  >;
 
 /** The types of an app's resources, or {@link AnyApi} if the compiler cannot infer them. */
 export type ApiOfApp<Definition> = TypesOfDefinition<Definition> extends
@@ -44,8 +48,11 @@ export type ApiOfApp<Definition> = TypesOfDefinition<Definition> extends
   ? [keyof InferredApi<Types>] extends [never] ? AnyApi : InferredApi<Types>
   : AnyApi;
 
-/** @internal The `Api` of these resources. Editors show its members instead of generic types. */
-export type InferredApi<All extends ResourceTypes> = {
+/**
+ * @internal The `Api` of these resources. Editors show its members instead of generic types.
+ * `Missing` is `"search"` if the app has no search.
+ */
+export type InferredApi<All extends ResourceTypes, Missing = never> = {
   [Types in All as InferredPath<Types>]: {
     path: string;
     key: InferredKey<Types["options"]["id"], Types["row"]>;
@@ -61,9 +68,7 @@ export type InferredApi<All extends ResourceTypes> = {
     };
     etag: boolean;
     procedures: InferredProcedures<Types["options"]["procedures"]>;
-    operations:
-      | ("batch" | "aggregate" | "search" | "subscribe" | "export" | "import")
-      | (Types["options"]["mayDelete"] extends false ? never : "delete" | "restore");
+    operations: Exclude<Types["options"]["operations"] & ApiOperation, Missing>;
   };
 };
 
@@ -113,7 +118,7 @@ export type PlainValue = string | number | boolean | null;
 
 /** @internal The body that creates a row. Fields that the server can fill in are optional. */
 export type InferredCreate<Types extends ResourceTypes, All extends ResourceTypes> =
-  Types["options"]["mayCreate"] extends false ? never
+  [Extract<Types["options"]["operations"], "create">] extends [never] ? never
     : Types["options"]["nestedWrites"] extends true
       ? Partial<Types["newRow"]> & InferredMembers<Types, All, "new">
     : IsGiven<Types["options"]["generatedFields"]> extends true ? Partial<Types["newRow"]>
@@ -121,7 +126,7 @@ export type InferredCreate<Types extends ResourceTypes, All extends ResourceType
 
 /** @internal The body that changes a row and its related rows. */
 export type InferredUpdate<Types extends ResourceTypes, All extends ResourceTypes> =
-  Types["options"]["mayUpdate"] extends false ? never
+  [Extract<Types["options"]["operations"], "update">] extends [never] ? never
     : Types["options"]["nestedWrites"] extends true
       ? Partial<Types["newRow"]> & InferredMembers<Types, All, "stored">
     : Partial<Types["newRow"]>;

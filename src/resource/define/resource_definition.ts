@@ -56,6 +56,12 @@ export function resource<
   const MayCreate extends boolean = boolean,
   const MayUpdate extends boolean = boolean,
   const MayDelete extends boolean = boolean,
+  const MayBatch extends boolean = boolean,
+  const MayAggregate extends boolean = boolean,
+  const MaySubscribe extends boolean = boolean,
+  const MayExport extends boolean = false,
+  const MayImport extends boolean = false,
+  const MaySearch extends boolean = boolean,
   const Nested extends boolean = boolean,
   const Kinds = unknown,
   const AutoRelations = undefined,
@@ -92,8 +98,14 @@ export function resource<
           readonly enableCreate?: MayCreate | undefined;
           readonly enableUpdate?: MayUpdate | undefined;
           readonly enableDelete?: MayDelete | undefined;
+          readonly enableBatch?: MayBatch | undefined;
+          readonly enableAggregations?: MayAggregate | undefined;
+          readonly enableSubscribe?: MaySubscribe | undefined;
+          readonly enableExport?: MayExport | undefined;
+          readonly enableImport?: MayImport | undefined;
         }
         | undefined;
+      readonly search?: { readonly enabled?: MaySearch | undefined } | undefined;
       readonly nestedWrites?: Nested | undefined;
       readonly relations?:
         | { readonly [Name in keyof Kinds]: { readonly type: Kinds[Name] } }
@@ -112,9 +124,16 @@ export function resource<
     path: Path;
     readable: Readable;
     generatedFields: Generated;
-    mayCreate: MayCreate;
-    mayUpdate: MayUpdate;
-    mayDelete: MayDelete;
+    operations:
+      | (MayCreate extends false ? never : "create")
+      | (MayUpdate extends false ? never : "update")
+      | (MayDelete extends false ? never : "delete" | "restore")
+      | (MayBatch extends false ? never : "batch")
+      | (MayAggregate extends false ? never : "aggregate")
+      | (MaySubscribe extends false ? never : "subscribe")
+      | (MayExport extends false ? never : "export")
+      | (MayImport extends false ? never : "import")
+      | (MaySearch extends false ? never : "search");
     nestedWrites: Nested;
     relationTypes: Kinds;
     autoRelations: AutoRelations;

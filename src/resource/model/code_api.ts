@@ -87,7 +87,7 @@ export interface TableApiResource<S, I> extends ApiResource {
 /** The operations that a resource offers. */
 export type CodeCalls<R extends ApiResource> =
   & ReadCalls<R, CodeFilter>
-  & OnlyWhere<Has<R, "aggregate">, AggregateRequests<R, CodeFilter>>
+  & AggregateRequests<R, CodeFilter>
   & OnlyWhere<Has<R, "search">, SearchRequests<R, CodeFilter>>
   & OnlyWhere<Has<R, "create">, CreateRequests<R, CodeConditionalOptions<R>>>
   & OnlyWhere<
@@ -96,7 +96,7 @@ export type CodeCalls<R extends ApiResource> =
   >
   & OnlyWhere<Has<R, "delete">, DeleteRequests<R, CodeConditionalOptions<R>>>
   & OnlyWhere<Has<R, "restore">, RestoreRequests<R, CodeConditionalOptions<R>>>
-  & OnlyWhere<Has<R, "batch">, { readonly batch: CodeBatches<R> }>;
+  & { readonly batch: CodeBatches<R> };
 
 /** The batch operations of a resource: `createBatch` of a client is `batch.create` in code. */
 export type CodeBatches<R extends ApiResource> = {

@@ -24,12 +24,8 @@ export interface OptionTypes {
   readonly readable: unknown;
   /** Columns that the server fills in. */
   readonly generatedFields: unknown;
-  /** False if rows cannot be created. */
-  readonly mayCreate: unknown;
-  /** False if rows cannot be changed. */
-  readonly mayUpdate: unknown;
-  /** False if rows cannot be deleted. */
-  readonly mayDelete: unknown;
+  /** The enabled operations. */
+  readonly operations: unknown;
   /** True if request bodies can contain related rows. */
   readonly nestedWrites: unknown;
   /** The cardinality of each relation. */

@@ -2,6 +2,7 @@ const service = `
 import {
   createApp, type InferApi, integer, json, openDatabase, procedure, resource, table, text, timestamp,
 } from "@svc/resource-api";
+import { sqliteSearch } from "@svc/resource-api/search";
 import { z } from "zod";
 
 const users = table("users", { id: text().primaryKey(), name: text().notNull(), secret: text() });
@@ -13,23 +14,30 @@ const notes = table("notes", {
   authorId: text(),
   createdAt: timestamp().notNull(),
 });
+export const silent = { resources: [resource(notes, { id: notes.id })] };
 const links = table("links", { from: text().primaryKey(), to: integer().primaryKey() });
 
 const trees = table("trees", { id: integer().primaryKey(), ownerId: text(), kind: text().notNull() });
 
 export const config = {
   db: await openDatabase("sqlite::memory:"),
+  search: sqliteSearch(),
   resources: [
     resource(users, {
       id: users.id,
       fields: { readable: [users.id, users.name] },
       relations: { notes: { type: "hasMany", resource: notes, foreignKey: notes.authorId } },
-      capabilities: { enableCreate: false, enableDelete: false },
+      search: { enabled: false },
+      capabilities: {
+        ...{ enableCreate: false, enableDelete: false },
+        ...{ enableAggregations: false, enableSubscribe: false, enableBatch: false },
+      },
     }),
     resource(notes, {
       id: notes.id,
       path: "my/notes",
       etag: {},
+      capabilities: { enableExport: true, enableImport: true },
       generatedFields: [notes.createdAt],
       computed: { length: ({ title }) => title.length, when: () => new Date() },
       relations: { author: { type: "belongsTo", resource: users, foreignKey: notes.authorId } },
@@ -63,11 +71,12 @@ export const config = {
 };
 export const app = await createApp(config);
 export type Api = InferApi<typeof config>;
+export type Silent = InferApi<typeof silent>;
 `;
 
 const head = `
-import { createClient } from "@svc/resource-api/client";
-import type { Api } from "./service.ts";
+import { createClient, exportUrl, importFile, liveAggregate, liveList } from "@svc/resource-api/client";
+import { type Api, app, type Silent } from "./service.ts";
 const api = createClient<Api>({ baseUrl: "" });
 function same<Expected>(value: Expected): void { void value; }
 `;
@@ -92,6 +101,10 @@ await api.trees.replace(1, { kind: "x", owner: { connect: "a" } });
 await api.trees.create({ kind: "x", notes: [{ title: "Tea" }] });
 await api.trees.create({ kind: "x", owner: { connect: "a" }, notes: { connect: [1] } });
 same<string | null | undefined>((await api.staff.get("a")).value.secret);
+await api["my/notes"].search({ q: "tea" }); await api.links.createBatch([]);
+await exportUrl(api["my/notes"]); await importFile(api["my/notes"], "title");
+liveAggregate(api.links, { count: true }); liveList(api.links); await api.links.aggregate();
+await app.asSystem().users.aggregate({ count: true });
 await api.links.get(["a", 1]); await api.links.create({ from: "a", to: 1 });
 `;
 
@@ -101,6 +114,17 @@ export const refusedByInferApi: readonly (readonly [string, RegExp])[] = [
   ["api.old;", /Property 'old' does not exist/],
   [`await api.users.create({ id: "a", name: "b" });`, /Property 'create' does not exist/],
   [`await api.users.delete("a");`, /Property 'delete' does not exist/],
+  [`await api.users.aggregate({ count: true });`, /Property 'aggregate' does not exist/],
+  [`await api.users.deleteBatch("");`, /Property 'deleteBatch' does not exist/],
+  [`await api.users.search({ q: "tea" });`, /Property 'search' does not exist/],
+  [
+    `await createClient<Silent>({ baseUrl: "" }).notes.search({ q: "tea" });`,
+    /'search' does not exist/,
+  ],
+  [`liveAggregate(api.users, { count: true });`, /There is no aggregate/],
+  [`liveList(api.users);`, /There is no subscribe/],
+  [`await exportUrl(api.users);`, /There is no export/],
+  [`await importFile(api.users, "id");`, /There is no import/],
   [`await api.trees.update(1, { notes: { conect: [1] } });`, /'conect' does not exist/],
   [`await api.trees.update(1, { notes: { connect: ["a"] } });`, /'string' is not assignable/],
   [`await api.trees.update(1, { owner: { connect: 1 } });`, /'number' is not assignable/],
