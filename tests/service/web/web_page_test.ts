@@ -256,3 +256,18 @@ Deno.test("text of more than the room for compressed files is sent as it is", ()
     ]);
     await response.body?.cancel();
   }));
+
+Deno.test("a file is read in parts, as fast as its client receives it, and closed in any case", () =>
+  withPage({ "movie.mp4": new Uint8Array(200_000).fill(7) }, {}, async ({ get, folder }) => {
+    const whole = new Uint8Array(await (await get("/movie.mp4")).arrayBuffer());
+    assertEquals([whole.length, whole.every((byte) => byte === 7)], [200_000, true]);
+    const left = (await get("/movie.mp4")).body?.getReader();
+    assertEquals((await left?.read())?.value?.length, 65_536);
+    // What the client has not received has not been read.
+    await Deno.truncate(`${folder}/movie.mp4`, 100_000);
+    assertEquals((await left?.read())?.value?.length, 100_000 - 65_536);
+    assertEquals((await left?.read())?.done, true);
+    const cancelled = await get("/movie.mp4");
+    assertEquals(cancelled.headers.get("content-length"), "100000");
+    await cancelled.body?.cancel();
+  }));
