@@ -117,7 +117,7 @@ function measureEvents(): void {
   });
   const items: LiveRow[] = Array.from({ length: sortedRows }, (_, id) => row(id, 0));
   const set = new RowSet(orderBy);
-  set.take({ type: "opened", primaryKey: ["id"], types, isResumed: false, asked: 1 });
+  set.take({ type: "opened", description: { primaryKey: ["id"], types }, asked: 1 });
   set.take({ type: "existing", items });
   set.take({ type: "token", token: "t" });
   const compare = compareBy([...orderBy, "id"], types);

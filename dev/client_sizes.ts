@@ -37,7 +37,7 @@ export const clientEntries: readonly ClientEntry[] = [
   {
     name: "with live lists",
     program: live,
-    limit: 6_325,
+    limit: 6_200,
     peers: {
       pocketbase: `export { default } from "pocketbase";`,
       convex: `export { ConvexClient } from "convex/browser";`,
@@ -49,7 +49,7 @@ export const clientEntries: readonly ClientEntry[] = [
     name: "with live lists, shared tabs and the outbox",
     program: `export { createClient, rsql, liveList, shareTabs, createOutbox } from
       "./exports/client.ts";`,
-    limit: 12_620,
+    limit: 12_500,
     peers: {
       "@tanstack/db @tanstack/electric-db-collection": `export { createCollection } from
         "@tanstack/db"; export { electricCollectionOptions } from

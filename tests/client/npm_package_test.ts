@@ -116,7 +116,7 @@ testUnless(
       assertEquals([stderr, ...stdout.split("\n")], [
         "",
         `with work W/"1"`,
-        "[ [ 'with work', false ], [ 'waits', true ] ]",
+        "[ [ 'waits', true ], [ 'with work', false ] ]",
         `[ [ 'has waited', 'W/"2"' ], [ 'with work', 'W/"1"' ] ]`,
         "true not-found",
         "",

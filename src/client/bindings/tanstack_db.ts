@@ -16,7 +16,7 @@ import type { ServiceError } from "../request/service_error.ts";
 import type { ResourceClient } from "../../api/resource_client.ts";
 import type { ApiResource, FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
 import { createRowWrites, type RowWrites } from "./row_writes.ts";
-import { throwLater } from "../live/store.ts";
+import { runSafely } from "../live/store.ts";
 
 /** The options of a TanStack DB collection that contains rows of a resource. */
 export interface LiveCollectionOptions<
@@ -148,7 +148,7 @@ class SyncedRows<Row, Key> implements Subscriber {
   readonly path: string;
   readonly #options: SyncedRowsOptions<Key>;
   readonly #sink: RowSink<Row, Key>;
-  readonly #set: RowSet;
+  readonly set: RowSet;
   /** The rows in the collection with their keys, by row id as a string. */
   readonly #written = new Map<string, { readonly key: Key; readonly row: LiveRow }>();
   readonly #echoes = new Set<string>();
@@ -159,34 +159,27 @@ class SyncedRows<Row, Key> implements Subscriber {
     this.path = options.path;
     this.#options = options;
     this.#sink = sink;
-    this.#set = new RowSet([], options.seed);
+    this.set = new RowSet([], options.seed);
     if (options.seed !== undefined) this.#apply();
   }
 
   /** The fields of the primary key. Empty until the stream or `seed` contains them. */
   get primaryKey(): readonly string[] {
-    return this.#set.description?.primaryKey ?? [];
-  }
-
-  token(): string | null {
-    return this.#set.token;
+    return this.set.description?.primaryKey ?? [];
   }
 
   receive(message: LiveMessage): void {
     if (this.#isClosed) return;
-    try {
-      this.#receive(message);
-    } catch (error) {
+    runSafely(() => this.#receive(message), () => {
       // `getKey` or the collection has thrown an error, which ends only this subscriber.
       this.#isClosed = true;
-      throwLater(error);
       this.#changeStatus("closed", null);
-    }
+    });
   }
 
   #receive(message: LiveMessage): void {
     if (message.type === "status") return this.#changeStatus(message.status, message.error);
-    this.#set.take(message);
+    this.set.take(message);
     if (message.type === "opened") this.#options.writes.begin();
     if (message.type === "opened" || message.type === "invalidate") this.#echoes.clear();
     else if (message.type === "token") {
@@ -199,7 +192,7 @@ class SyncedRows<Row, Key> implements Subscriber {
   }
 
   #apply(): void {
-    const { rows, asked } = this.#set;
+    const { rows, asked } = this.set;
     this.#sink.begin();
     for (const id of this.#written.keys()) {
       if (!rows.has(id)) this.#remove(id);
@@ -232,11 +225,7 @@ class SyncedRows<Row, Key> implements Subscriber {
   #changeStatus(status: LiveStatus, error: ServiceError | null): void {
     const { onStatus, writes } = this.#options;
     this.#status = status;
-    try {
-      onStatus?.(status, error);
-    } catch (error) {
-      throwLater(error);
-    }
+    runSafely(() => onStatus?.(status, error), () => {});
     if (status !== "closed" && status !== "needs-auth") return;
     this.#sink.markError(error);
     if (status === "closed") writes.release();

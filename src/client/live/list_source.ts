@@ -9,7 +9,7 @@ import type { LiveMessage, LiveRow, LiveSeed, LiveStatus, Subscriber } from "./l
 import { type OpenList, openListsOf } from "./open_lists.ts";
 import { sortFieldOf } from "./row_order.ts";
 import { rowIdOf, RowSet } from "./row_set.ts";
-import { createStore, type Store, throwLater } from "./store.ts";
+import { createStore, runSafely, type Store } from "./store.ts";
 import type { ApiResource, FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
 import type { ServiceError } from "../request/service_error.ts";
 
@@ -23,54 +23,53 @@ interface UntypedListOptions {
   readonly accepts?: ((row: never) => boolean) | undefined;
 }
 
-function createLiveListStore(
+function createLiveList(
   { transport, path }: Handle,
   { orderBy = [], seed, filter, select, include, limit, accepts }: UntypedListOptions,
-): readonly [Store<LiveListState<object>>, RowSet] {
+): LiveList<object> {
   const lists = openListsOf(transport);
-  const set = new RowSet(orderBy, seed);
+  const set = new RowSet(orderBy, seed, limit);
   // The client sorts the rows, so the request must include the fields of `orderBy`.
-  const fields = select && [...new Set([...select, ...orderBy.map(sortFieldOf)])];
-  const list: OpenList & Subscriber = {
+  const fields = select && [...select, ...orderBy.map(sortFieldOf)];
+  const list: OpenList & Omit<Subscriber, "path"> = {
     resource: path,
-    // Without a limit, the stream has no order.
-    path: path + "/subscribe" +
-      queryString({
-        filter,
-        select: fields,
-        include,
-        limit,
-        orderBy: limit === undefined ? limit : orderBy,
-      }),
-    set,
-    filter,
-    accepts,
-    token: () => set.token,
+    ...{ set, filter, accepts, show: () => change() },
     receive: (message) =>
-      guard(() => {
+      runSafely(() => {
         set.take(message);
         lists.overlays?.receive(list, message);
-        if (message.type === "token") state = { status: "live", error: null };
-        else if (message.type === "status") {
-          const { status, error } = message;
-          // Before the first rows arrive, the status stays `connecting` even if the stream fails.
-          state = { status: status === "stale" && !set.description ? "connecting" : status, error };
-        } else return;
-        change();
-      }),
-    show: () => change(),
+        if (message.type === "token" || message.type === "status") change();
+      }, fail),
   };
-  let state: Pick<LiveListState, "status" | "error"> = { status: "connecting", error: null };
+  let wanted = limit!;
   let leave = () => {};
 
   const [store, change] = createStore<LiveListState<object>>(() => {
-    const shown = guard(() => lists.overlays?.shown(list));
-    return { items: set.items, pending: 0, ...shown, ...state };
-  }, () => {
+    const shown = runSafely(() => lists.overlays?.shown(list), fail);
+    const hasMore = set.rows.size >= set.limit!;
+    return { items: set.items, pending: 0, ...shown, ...set.state, hasMore, loadMore };
+  }, open);
+
+  function open(): () => void {
+    leave();
     lists.all.add(list);
-    leave = connectionOf(transport).add(list);
+    // Without a limit, the service ignores the order.
+    const query = { filter, select: fields, include, limit: wanted, orderBy };
+    const ownPath = path + "/subscribe" + queryString(query);
+    // A new subscriber receives nothing more from the stream of its predecessor.
+    leave = connectionOf(transport).add({ ...list, path: ownPath });
     return close;
-  });
+  }
+
+  function loadMore(count?: number): void {
+    if (!set.token || !lists.all.has(list)) return;
+    // The comparison is also false without a limit.
+    if (!(set.limit! >= wanted)) throw new RangeError("Cannot load more");
+    // Without a token, the service sends all rows of the longer window. `count` may be an event.
+    set.token = null;
+    wanted += +count! || limit!;
+    open();
+  }
 
   function close(): void {
     leave();
@@ -78,22 +77,26 @@ function createLiveListStore(
     lists.overlays?.closed();
   }
 
-  /** Runs `work`. An error, for instance of a program's callback, closes only this list. */
-  function guard<T>(work: () => T): T | null {
-    try {
-      return work();
-    } catch (error) {
-      // Without a resume token, the next subscription starts with all rows.
-      set.token = null;
-      close();
-      state = { status: "closed", error: null };
-      change();
-      throwLater(error);
-      return null;
-    }
+  /** Closes only this list after an error, for instance of a program's callback. */
+  function fail(): void {
+    // Without a resume token, the next subscription starts with all rows.
+    set.token = null;
+    close();
+    set.state = { status: "closed", error: null };
+    change();
   }
 
-  return [store, set];
+  return {
+    ...store,
+    loadMore,
+    seed() {
+      const { description, rows, token } = set;
+      const items = [...rows.values()];
+      // The `!` is safe: the description precedes all rows.
+      const ids = items.map((row) => rowIdOf(row, description!.primaryKey));
+      return description && token ? { ...description, items, ids, token } : null;
+    },
+  };
 }
 
 /** The query of a live list: filter, order, fields and included rows. */
@@ -111,7 +114,7 @@ export interface LiveListQuery<
   readonly select?: readonly Fields[] | undefined;
   /** Related rows to include. */
   readonly include?: readonly IncludeItemOf<R, Included>[] | undefined;
-  /** The number of rows to keep, from the start of the order. Default: all rows. */
+  /** The maximum number of rows, from the start of the order. Default: all rows. */
   readonly limit?: number | undefined;
 }
 
@@ -135,6 +138,15 @@ export interface LiveListOptions<
 export interface LiveList<Row = LiveRow> extends Store<LiveListState<Row>> {
   /** Returns the current rows as a seed for another process. Null before the first rows. */
   seed(): LiveSeed | null;
+  /**
+   * Adds `count` rows to the `limit` of the list; default: the option `limit`. The list shows its
+   * current rows until it has received all rows of the longer window. Until then, and while the
+   * list has no listeners, a further call does nothing.
+   *
+   * @throws {RangeError} If the list has no `limit`, or if its `limit` exceeds the maximum of the
+   * service.
+   */
+  loadMore(count?: number): void;
 }
 
 /**
@@ -156,22 +168,8 @@ export function liveList<
   options: LiveListOptions<R, Fields, Included, Filter> = {},
 ): LiveList<RowOf<R, Fields, Included>> {
   // The casts are safe: the options also have the general types, which determine the row types.
-  const [store, set] = createLiveListStore(resource[handle], options as UntypedListOptions);
-  return {
-    ...store as Store<LiveListState<RowOf<R, Fields, Included>>>,
-    seed() {
-      const { description, rows, token } = set;
-      const items = [...rows.values()];
-      return description && token
-        ? {
-          ...description,
-          items,
-          ids: items.map((row) => rowIdOf(row, description.primaryKey)),
-          token,
-        }
-        : null;
-    },
-  };
+  const list = createLiveList(resource[handle], options as UntypedListOptions);
+  return list as LiveList<RowOf<R, Fields, Included>>;
 }
 
 /**
@@ -241,7 +239,7 @@ export function liveAggregate<
     change();
   }
   const subscriber = {
-    ...{ path: `${path}/aggregate/subscribe${queryString(query)}`, token: () => null, receive },
+    ...{ path: `${path}/aggregate/subscribe${queryString(query)}`, set: { token: null }, receive },
   };
   const [store, change] = createStore(() => state, () => connectionOf(transport).add(subscriber));
   return store;

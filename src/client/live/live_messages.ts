@@ -1,7 +1,7 @@
 import type { ProblemBody } from "../../protocol/problem_codes.ts";
 import type { ServiceError } from "../request/service_error.ts";
 
-/** The id of a row in events: its key value, or a list of values for a composite key. */
+/** The id of a row: its key value, or a list of the values of its key. */
 export type LiveRowId = unknown;
 
 /** A row of a live list. */
@@ -39,21 +39,22 @@ export interface LiveSeed extends RowDescription {
 /** A message to a live list, aggregate or collection from its connection. */
 export type LiveMessage =
   /** The service has accepted the subscription. */
-  | (RowDescription & {
+  | {
     readonly type: "opened";
-    /**
-     * True if the stream continues after the token in the request. Changes that the previous stream
-     * sent after this token arrive twice. If false, the service sends all rows.
-     */
-    readonly isResumed: boolean;
+    readonly description: RowDescription;
     /** The number of streams that the client has requested so far, including this one. */
     readonly asked: number;
-  })
+  }
   | RowsEvent
   | AggregateEvent
   /** The subscriber now has all changes up to this position in the change log. */
-  | { readonly type: "token"; readonly token: string }
+  | TokenMessage
   | { readonly type: "status"; readonly status: LiveStatus; readonly error: ServiceError | null };
+
+interface TokenMessage {
+  readonly type: "token";
+  readonly token: string;
+}
 
 export type RowsEvent =
   | {
@@ -61,6 +62,8 @@ export type RowsEvent =
     readonly items: readonly LiveRow[];
     /** The row ids. Absent if the rows contain their complete keys. */
     readonly ids?: readonly LiveRowId[];
+    /** The maximum number of rows of a window. Absent for a list without a limit. */
+    readonly limit?: number;
   }
   | { readonly type: "added" | "changed"; readonly id: LiveRowId; readonly item: LiveRow }
   | { readonly type: "removed"; readonly id: LiveRowId; readonly _optimisticId?: string }
@@ -85,6 +88,8 @@ export type StreamEventData =
     )
   )
   | RefusedSubscription
+  /** A block with an `id` instead of data. */
+  | TokenMessage
   | { readonly type: "ended"; readonly key: string };
 
 /** The service refused a subscription, with the problem that `/subscribe` would return. */
@@ -115,16 +120,17 @@ export type LiveStatus =
 export interface Subscriber {
   /** The path and query of the `/subscribe` request with these events. */
   readonly path: string;
-  /** Returns the position at which the subscriber's rows are current, or null without rows. */
-  token(): string | null;
+  /** The token of the position up to which the subscriber has all changes; null without rows. */
+  readonly set: { readonly token: string | null };
   receive(message: LiveMessage): void;
 }
 
 export interface LiveConnection {
   /** Adds a subscriber. Returns a function that removes it. */
   add(subscriber: Subscriber): () => void;
-  /** Opens a new stream, which sends the changes after each subscriber's token. */
-  reopen(): void;
-  /** Requests refused subscriptions immediately, for instance after a sign-in. */
-  wake(): void;
+  /**
+   * Opens a new stream, which sends each subscriber all changes after the subscriber's token. With
+   * `isWaking`, also requests refused subscriptions again and ends pauses after failures.
+   */
+  reopen(isWaking?: boolean): void;
 }

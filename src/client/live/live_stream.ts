@@ -1,44 +1,52 @@
-import { errorOfResponse } from "../request/service_error.ts";
-import { readEvents, type StreamListener } from "./event_reader.ts";
+import type { Subscriber } from "./live_messages.ts";
 import type { Transport } from "../../api/transport.ts";
 
-export interface SubscriptionRequest {
-  readonly key: string;
-  readonly path: string;
-  readonly resumeFrom: string | undefined;
-}
+/** The fields of one server-sent event, as strings: `data`, `id` and `retry`. */
+export type EventFields = Readonly<Record<string, string | undefined>>;
 
 /**
- * Requests a stream of `POST /__service/live` and reads its events. Calls `arrived` for the
- * response and for each chunk, including heartbeats. Resolves at the end of the stream. Rejects if
- * the stream cannot be opened, breaks or is silent for too long, or if `own` is aborted.
+ * Requests a stream of `POST /__service/live` and parses its server-sent events (WHATWG HTML,
+ * 9.2.6). Accepts only the service's format: lines end in LF, and no event has two `data` lines.
+ * Yields an empty list for the response, and then the events of each chunk; a heartbeat has none.
+ * Returns at the end of the stream. Throws if the stream cannot be opened, breaks or is silent for
+ * too long, or if `own` is aborted, even if received data is still unread.
  */
-export async function readStream(
+export async function* readStream(
   transport: Transport,
-  subscriptions: readonly SubscriptionRequest[],
+  subscribers: readonly Subscriber[],
   own: AbortController,
-  { take, arrived }: StreamListener,
-): Promise<void> {
+): AsyncGenerator<readonly EventFields[], void> {
+  const { signal } = own;
   let cancel = () => {};
   const watch = () => {
     cancel();
     cancel = transport.environment.after(maxSilenceMs, () => own.abort());
   };
-  const heard = () => {
-    watch();
-    arrived();
-  };
   watch();
   try {
-    const { signal } = own;
-    const response = await transport.send({
+    const subscriptions = subscribers.map(({ path, set }, index) => ({
+      ...{ key: `${index}`, path, resumeFrom: set.token },
+    }));
+    const { body } = await transport.send({
       ...{ method: "POST", path: "/__service/live", body: { subscriptions } },
       ...{ signal, timeoutMs: 0 },
     });
-    if (!response.body) throw await errorOfResponse(response);
-    heard();
-    // Passing the signal cancels the body, even after an abort that preceded the response.
-    await readEvents(response.body, signal, { take, arrived: heard });
+    yield [];
+    // Every response of the service has a body. Without a body, a `TypeError` breaks the stream.
+    // The signal is passed again, because Node's `fetch` may ignore it after the response.
+    const reader = body!.pipeThrough(new TextDecoderStream(), own).getReader();
+    for (let text = "";;) {
+      watch();
+      const { done, value } = await reader.read();
+      if (done) return;
+      const blocks = (text + value).split("\n\n");
+      // The `!` is safe: splitting a string always returns a last part.
+      text = blocks.pop()!;
+      // Lines are split only at LF, because JSON strings may contain U+2028.
+      yield blocks.map((block) =>
+        Object.fromEntries(block.split("\n").map((line) => line.split(/: *(.*)/s)))
+      );
+    }
   } finally {
     cancel();
   }

@@ -1,5 +1,5 @@
 import type { FilterInput } from "../../api/checked_text.ts";
-import type { LiveMessage, LiveRow } from "./live_messages.ts";
+import type { LiveConnection, LiveMessage, LiveRow } from "./live_messages.ts";
 import type { RowSet } from "./row_set.ts";
 import type { Transport } from "../../api/transport.ts";
 
@@ -15,18 +15,28 @@ export interface OpenList {
   show(): void;
 }
 
+export interface ShownRows {
+  readonly items: readonly LiveRow[];
+  /** The number of unconfirmed writes whose effects the rows show. */
+  readonly pending: number;
+}
+
 /** Applies overlays (unconfirmed writes) to the rows of a client's live lists. */
 export interface ShownOverlays {
-  /** Returns the rows to show in a list, and the number of writes applied to them. */
-  shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number };
+  /** Returns the rows that a list shows. Undefined if no unconfirmed write affects the list. */
+  shown(list: OpenList): ShownRows | undefined;
   receive(list: OpenList, message: LiveMessage): void;
   closed(): void;
 }
 
+/** The state that all live lists of a client share. */
 export interface OpenLists {
+  /** The live lists that have listeners. */
   readonly all: Set<OpenList>;
-  /** Null if the program uses no outbox. */
-  overlays: ShownOverlays | null;
+  /** The connection of the lists. Missing before the first use. */
+  connection?: LiveConnection;
+  /** Missing if the program uses no outbox. */
+  overlays?: ShownOverlays;
   /** Number of requested streams. A stream contains all writes confirmed before its request. */
   asked: number;
 }
@@ -34,7 +44,7 @@ export interface OpenLists {
 export function openListsOf({ parts }: Pick<Transport, "parts">): OpenLists {
   // The cast is safe: only this function sets this member, always with this type.
   const known = parts.get(openListsOf) as OpenLists | undefined;
-  const lists = known ?? { all: new Set(), overlays: null, asked: 0 };
+  const lists = known ?? { all: new Set(), asked: 0 };
   parts.set(openListsOf, lists);
   return lists;
 }

@@ -3,5 +3,5 @@ import { connectionOf } from "./direct_connection.ts";
 
 /** Makes a client's live lists retry immediately, for instance after a sign-in. */
 export function reconnect(api: HasHandle): void {
-  connectionOf(api[handle].transport).wake();
+  connectionOf(api[handle].transport).reopen(true);
 }

@@ -6,23 +6,22 @@ export type CompareRows = (left: LiveRow, right: LiveRow) => number;
 /**
  * Returns the comparison function of a list. Like the service, it compares the fields of `orderBy`,
  * then the primary key. NULL is last in both directions. Numbers precede strings, and strings are
- * compared by code point. Throws for a path (`author.name`), whose value a row may lack.
+ * compared by code point. A value that a new row lacks is the greatest, like a generated key.
+ * Throws for a path (`author.name`), whose value a row may lack.
  */
 export function compareBy(orderBy: readonly string[], types: FieldTypes): CompareRows {
-  const keys = orderBy.map((key): [name: string, sign: number] => [
-    sortFieldOf(key),
-    /^-|:desc$/.test(key) ? -1 : 1,
-  ]);
-  for (const [name] of keys) {
-    if (/\./.test(name) && !types[name]) throw TypeError(`Cannot order by ${name}`);
-  }
+  const keys = orderBy.map((key): [name: string, sign: number] => {
+    const name = sortFieldOf(key);
+    if (name.includes(".") && !types[name]) throw new TypeError(`Cannot order by ${name}`);
+    return [name, /^-|:desc$/.test(key) ? -1 : 1];
+  });
   return (left, right) => {
     for (const [name, sign] of keys) {
-      const a = left[name] ?? null;
-      const b = right[name] ?? null;
+      const a = left[name];
+      const b = right[name];
       if (a === b) continue;
-      if (a === null || b === null) return a === null ? 1 : -1;
-      const order = compareValues(a, b, types[name]) * sign;
+      const rank = (value: unknown) => value === undefined ? 2 * sign : value === null ? 1 : 0;
+      const order = rank(a) - rank(b) || compareValues(a, b, types[name]) * sign;
       if (order) return order;
     }
     return 0;
@@ -32,29 +31,6 @@ export function compareBy(orderBy: readonly string[], types: FieldTypes): Compar
 /** Returns the field name in an `orderBy` key such as `-name` or `name:desc`. */
 export function sortFieldOf(key: string): string {
   return key.replace(/^-|:.*$/g, "");
-}
-
-/** Returns a sorted list without the rows in `removed`, and with the rows in `added`. */
-export function changedList(
-  items: readonly LiveRow[],
-  removed: ReadonlySet<unknown>,
-  added: readonly LiveRow[],
-  compare: CompareRows,
-): readonly LiveRow[] {
-  const rows = items.filter((row) => !removed.has(row));
-  if (added.length > 500) return [...rows, ...added].sort(compare);
-  for (const row of added) {
-    let low = 0;
-    let high = rows.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      // The cast is safe: the index is within the bounds of the list.
-      if (compare(rows[middle] as LiveRow, row) > 0) high = middle;
-      else low = middle + 1;
-    }
-    rows.splice(low, 0, row);
-  }
-  return rows;
 }
 
 function compareValues(a: unknown, b: unknown, type: FieldType | undefined): number {

@@ -1,97 +1,116 @@
+import type { LiveListState } from "./live_list_state.ts";
 import type { LiveMessage, LiveRow, LiveRowId, LiveSeed, RowDescription } from "./live_messages.ts";
-import { changedList, compareBy, type CompareRows } from "./row_order.ts";
+import { compareBy, type CompareRows } from "./row_order.ts";
 
 /** The sorted rows of a live list at one log position, without unconfirmed writes. */
 export class RowSet {
   readonly #orderBy: readonly string[];
-  #changes = new Map<string, LiveRow | null>();
-  /** True if the changes so far are all rows of the list, and will replace the current rows. */
-  #isSnapshot = false;
+  /** The changes since the last token, by row id; null for a removed row. */
+  readonly #changes = new Map<string, LiveRow | null>();
   readonly rows = new Map<string, LiveRow>();
   /** The sorted rows. Each commit creates a new list, and no list is modified. */
   items: readonly LiveRow[] = [];
-  compare: CompareRows = () => 0;
-  /** Null until a stream has sent the description. */
-  description: RowDescription | null = null;
+  #compare: CompareRows = () => 0;
+  /** Undefined until a stream has sent the description. */
+  description: RowDescription | undefined;
   /** The log position of the rows, or null without rows. */
   token: string | null = null;
   /** The number of streams requested so far, including the current stream. */
   asked = 0;
+  state: Pick<LiveListState, "status" | "error">;
+  /** The maximum number of rows, which the service may have reduced. Undefined for all rows. */
+  limit: number | undefined;
 
-  constructor(orderBy: readonly string[], seed?: LiveSeed) {
+  constructor(orderBy: readonly string[], seed?: LiveSeed, limit?: number) {
     this.#orderBy = orderBy;
-    if (!seed) return;
-    for (const type of ["opened", "existing", "token"] as const) {
-      this.take({ ...seed, type, isResumed: false, asked: 0 });
+    if (seed) {
+      for (const type of ["opened", "existing", "token"] as const) {
+        this.take({ ...seed, type, description: seed, asked: 0 });
+      }
     }
+    this.limit = limit;
+    // With a seed, too: the list is live only after a token from a stream.
+    this.state = { status: "connecting", error: null };
   }
 
   /** Takes a message from the stream. Changed rows become visible at the next token. */
   take(message: LiveMessage): void {
     if (message.type === "opened") {
-      const { primaryKey, types, defaults, isResumed, asked } = message;
-      this.description = { primaryKey, types, defaults };
-      this.compare = compareBy([...this.#orderBy, ...primaryKey], types);
+      const { description, asked } = message;
+      this.description = description;
+      this.#compare = compareBy([...this.#orderBy, ...description.primaryKey], description.types);
       this.asked = asked;
-      this.#begin(!isResumed);
+      this.#changes.clear();
     } else if (message.type === "invalidate") {
       this.token = null;
-      this.#begin(true);
+      this.#changes.clear();
     } else if (message.type === "existing") {
-      // The rows of a seed belong to the program, which may freeze them, so rows are copied.
-      message.items.forEach((row, index) => this.#change(withoutMark(row), message.ids?.[index]));
+      // The first rows of a snapshot remove all earlier rows. No change precedes a snapshot.
+      if (!this.#changes.size) { for (const id of this.rows.keys()) this.#changes.set(id, null); }
+      this.limit = message.limit;
+      message.items.forEach((row, index) => this.#change(row, message.ids?.[index]));
     } else if (message.type === "token") {
-      if (this.#isSnapshot || this.#changes.size > 0) this.#commit();
+      if (this.#changes.size > 0) this.items = this.after(this.#changes);
+      for (const [id, row] of this.#changes) {
+        if (row) this.rows.set(id, row);
+        else this.rows.delete(id);
+      }
+      this.#changes.clear();
       // The token is set last, so that after an error the next stream sends the changes again.
       this.token = message.token;
+      this.state = { status: "live", error: null };
+    } else if (message.type === "status") {
+      const { status, error } = message;
+      // Before the first rows arrive, the status stays `connecting` even if the stream fails.
+      this.state = {
+        status: status === "stale" && !this.description ? "connecting" : status,
+        error,
+      };
     } else if ("id" in message) {
-      this.#change("item" in message ? withoutMark(message.item) : null, message.id);
+      this.#change("item" in message ? message.item : null, message.id);
     }
   }
 
   /** Notes a change. A hidden member of the row stores each key field that `select` omits. */
-  #change(row: LiveRow | null, given?: LiveRowId): void {
-    const names = this.description?.primaryKey ?? [];
-    const id = given ?? rowIdOf(row!, names);
-    names.forEach((name, index) =>
-      row && (name in row || Object.defineProperty(row, name, { value: [id].flat()[index] }))
+  #change(item: LiveRow | null, given?: LiveRowId): void {
+    // The `!` are safe: the description precedes all changes, and a removed row has an id.
+    const { primaryKey } = this.description!;
+    const id = given ?? rowIdOf(item!, primaryKey);
+    // The rows of a seed belong to the program, which may freeze them, so rows are copied.
+    const { _optimisticId, ...row } = item ?? {};
+    primaryKey.forEach((name, index) =>
+      name in row || Object.defineProperty(row, name, { value: [id].flat()[index] })
     );
-    this.#changes.set(rowIdText(id), row);
+    this.#changes.set(rowIdText(id), item && row);
   }
 
-  #begin(isSnapshot: boolean): void {
-    this.#changes.clear();
-    this.#isSnapshot = isSnapshot;
-  }
-
-  #commit(): void {
-    const { rows } = this;
-    const removed = new Set<unknown>(this.#isSnapshot ? this.items : []);
-    const added: LiveRow[] = [];
-    if (this.#isSnapshot) rows.clear();
-    for (const [id, row] of this.#changes) {
-      removed.add(rows.get(id));
-      if (row) {
-        rows.set(id, row);
-        added.push(row);
-      } else rows.delete(id);
+  /** Returns the sorted rows after changes of rows by row id; null for a removed row. */
+  after(changes: ReadonlyMap<string, LiveRow | null>): readonly LiveRow[] {
+    const old = new Set([...changes.keys()].map((id) => this.rows.get(id)));
+    const items = this.items.filter((row) => !old.has(row));
+    const added = [...changes.values()].filter((row) => !!row);
+    if (added.length > 500) return [...items, ...added].sort(this.#compare);
+    for (const row of added) {
+      let low = 0;
+      let high = items.length;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        // The `!` is safe: the index is within the bounds of the list.
+        if (this.#compare(items[middle]!, row) > 0) high = middle;
+        else low = middle + 1;
+      }
+      items.splice(low, 0, row);
     }
-    this.items = changedList(this.items, removed, added, this.compare);
-    this.#begin(false);
+    return items;
   }
 }
 
-/** Removes `_optimisticId`, the id of the write that caused the event. */
-function withoutMark({ _optimisticId, ...row }: LiveRow): LiveRow {
-  return row;
-}
-
-/** Returns a string that differs for each row of a table. */
+/** Returns a JSON list, which differs for each row of a table. */
 export function rowIdText(id: LiveRowId): string {
-  return Array.isArray(id) ? JSON.stringify(id.map(String)) : String(id);
+  return JSON.stringify([id].flat().map(String));
 }
 
-export function rowIdOf(row: LiveRow, primaryKey: readonly string[]): LiveRowId {
-  const key = primaryKey.map((name) => row[name]);
-  return key.length > 1 ? key : key[0];
+/** Returns the list of a row's key values. */
+export function rowIdOf(row: LiveRow, primaryKey: readonly string[]): readonly unknown[] {
+  return primaryKey.map((name) => row[name]);
 }

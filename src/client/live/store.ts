@@ -54,9 +54,18 @@ export function createStore<T extends NonNullable<unknown>>(
   }];
 }
 
-/** Throws an error later, so that the caller continues with the other listeners. */
-export function throwLater(error: unknown): void {
-  queueMicrotask(() => {
-    throw error;
-  });
+/**
+ * Runs `work`. If `work` throws, calls `fail` and throws the error later, so that the caller
+ * continues with the other listeners.
+ */
+export function runSafely<T>(work: () => T, fail: () => void): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    fail();
+    queueMicrotask(() => {
+      throw error;
+    });
+    return undefined;
+  }
 }

@@ -158,12 +158,11 @@ export function laneOf(
 }
 
 export function rowTag(row: JobRow | null): string | null {
-  return typeof row?._etag === "string" ? row._etag : null;
+  // The cast is safe: only the service and the declared `base` set this member, to a string.
+  return (row?._etag ?? null) as string | null;
 }
 
-/** Returns the key in a row's path: a string, or a list of strings for a composite key. */
-export function rowKey(path: string): string | readonly string[] {
-  const parts = path.slice(path.lastIndexOf("/") + 1).split(",").map(decodeURIComponent);
-  // The `!` is safe: there is always a first part.
-  return parts.length > 1 ? parts : parts[0]!;
+/** Returns the values of the key in a row's path, as strings. */
+export function rowKey(path: string): readonly string[] {
+  return path.slice(path.lastIndexOf("/") + 1).split(",").map(decodeURIComponent);
 }

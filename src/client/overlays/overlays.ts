@@ -5,8 +5,8 @@ import {
   type OpenLists,
   openListsOf,
   type ShownOverlays,
+  type ShownRows,
 } from "../live/open_lists.ts";
-import { changedList } from "../live/row_order.ts";
 import { rowIdOf, rowIdText } from "../live/row_set.ts";
 import { plainTag } from "../request/plain_tag.ts";
 import type { Overlay } from "./overlay.ts";
@@ -43,7 +43,6 @@ export class Overlays implements ShownOverlays {
   constructor(transport: Transport) {
     this.#transport = transport;
     this.#lists = openListsOf(transport);
-    this.#lists.overlays = this;
   }
 
   /** Shows a write in all live lists of its resource. Replaces a write with the same id. */
@@ -100,26 +99,30 @@ export class Overlays implements ShownOverlays {
     return null;
   }
 
-  shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number } {
+  shown(list: OpenList): ShownRows | undefined {
     const { set } = list;
     // The cast is safe: the type of `liveList` makes `accepts` a function of this list's rows.
     const accepts = list.accepts as ((row: LiveRow) => boolean) | undefined;
     const changed = new Map<string, LiveRow | null>();
-    let pending = 0;
+    const targets: string[] = [];
     for (const write of this.#writes.values()) {
       if (!this.#holds(list, write)) continue;
       const { kind } = write.overlay;
       const target = this.#targetOf(write.overlay);
       const before = (changed.has(target) ? changed : set.rows).get(target);
       if (before ? kind === "create" : kind !== "create" || !takesNew(list)) continue;
-      pending++;
+      targets.push(target);
       changed.set(target, kind === "delete" ? null : shownRow(write, list, before));
     }
-    if (pending === 0) return { items: set.items, pending };
-    const old = new Set([...changed.keys()].map((target) => set.rows.get(target)));
-    const rows = [...changed.values()].filter((row) => row !== null)
-      .filter((row) => accepts?.(row) ?? true);
-    return { items: changedList(set.items, old, rows, set.compare), pending };
+    if (targets.length === 0) return undefined;
+    for (const [target, row] of changed) {
+      if (row && !(accepts?.(row) ?? true)) changed.set(target, null);
+    }
+    // Unconfirmed new rows move rows beyond the limit of the list.
+    const items = set.after(changed).slice(0, set.limit);
+    const shown = new Set<unknown>(items);
+    const isVisible = (target: string) => set.rows.has(target) || shown.has(changed.get(target));
+    return { items, pending: targets.filter(isVisible).length };
   }
 
   receive(list: OpenList, message: LiveMessage): void {
@@ -160,10 +163,10 @@ export class Overlays implements ShownOverlays {
     write.confirm();
   }
 
-  /** Returns the row's id as a string; for a new row, `newMark` and the id of its first overlay. */
+  /** Returns the row's id as a string; for a new row, the id of its first overlay. */
   #targetOf({ id, key, of }: Overlay): string {
     const creation = of ?? id;
-    return key === null ? this.#created.get(creation) ?? newMark + creation : rowIdText(key);
+    return key === null ? this.#created.get(creation) ?? creation : rowIdText(key);
   }
 
   #shows({ overlay }: ShownWrite, list: OpenList): boolean {
@@ -203,18 +206,11 @@ function takesNew({ filter, accepts }: OpenList): boolean {
   return !filter || !!accepts;
 }
 
-/** The first character of a new row's target. No id of a row begins with this character. */
-const newMark = "\0";
-
 /** How long to wait for a write's event before opening another stream, in milliseconds. */
 const lateMs = 2_000;
 
 /** Returns the overlays of the transport's client, created at the first call. */
 export function overlaysOf(transport: Transport): Overlays {
-  const { parts } = transport;
-  // The cast is safe: only this function sets this member, always with this type.
-  const known = parts.get(overlaysOf) as Overlays | undefined;
-  const overlays = known ?? new Overlays(transport);
-  parts.set(overlaysOf, overlays);
-  return overlays;
+  // The cast is safe: only this function sets this member.
+  return (openListsOf(transport).overlays ??= new Overlays(transport)) as Overlays;
 }

@@ -1,6 +1,6 @@
 import { browserEnvironmentOf } from "../environment.ts";
-import { connectionOf } from "../live/direct_connection.ts";
 import { handle, type HasHandle } from "../../api/handle.ts";
+import { openListsOf } from "../live/open_lists.ts";
 import { TabConnection } from "./tab_connection.ts";
 
 /** The options that determine which tabs share a stream. */
@@ -17,16 +17,16 @@ export interface ShareTabsOptions {
  */
 export function shareTabs(api: HasHandle, { identity }: ShareTabsOptions): () => void {
   const { transport } = api[handle];
-  const { baseUrl, parts } = transport;
   const { locks, channel: open } = browserEnvironmentOf(transport);
-  const name = `live ${baseUrl} ${identity}`;
+  const name = `live ${transport.baseUrl} ${identity}`;
   // An open channel would keep a process alive, so none is opened without locks.
   const channel = locks && open(name);
   if (!locks || !channel) return () => {};
   const connection = new TabConnection(transport, { name, locks, channel });
-  parts.set(connectionOf, connection);
+  const lists = openListsOf(transport);
+  lists.connection = connection;
   return () => {
-    parts.delete(connectionOf);
+    delete lists.connection;
     connection.close();
   };
 }

@@ -64,14 +64,10 @@ export class TabConnection implements LiveConnection {
     };
   }
 
-  reopen(): void {
-    if (this.#stepDown !== null) this.#direct.reopen();
+  reopen(isWaking?: boolean): void {
+    if (isWaking) this.#send({ kind: "wake" });
+    if (this.#stepDown !== null) this.#direct.reopen(isWaking);
     else this.#followAll();
-  }
-
-  wake(): void {
-    this.#direct.wake();
-    this.#send({ kind: "wake" });
   }
 
   /** Ends the sharing for this tab only. */
@@ -103,7 +99,7 @@ export class TabConnection implements LiveConnection {
     }
     const asked = one.asked = ++openListsOf(this.#transport).asked;
     const { path } = subscriber;
-    this.#send({ kind: "add", tab: this.#tab, key, path, token: subscriber.token(), asked });
+    this.#send({ kind: "add", tab: this.#tab, key, path, token: subscriber.set.token, asked });
   }
 
   /** Waits to become the leader, and waits again after each end of its leadership. */
@@ -140,7 +136,7 @@ export class TabConnection implements LiveConnection {
     } else if (this.#stepDown === null) {
       if (message.kind === "leader") this.#followAll();
       else if (message.kind === "event" && message.tab === this.#tab) this.#deliver(message);
-    } else if (message.kind === "wake") this.#direct.wake();
+    } else if (message.kind === "wake") this.#direct.reopen(true);
     else if (message.kind === "visible") {
       if (this.#isHidden()) this.#stepDown();
     } else if (message.kind === "add" || message.kind === "remove") {
@@ -166,15 +162,16 @@ export class TabConnection implements LiveConnection {
   }
 
   /** Subscribes for another tab, until that tab ends or the returned function is called. */
-  #serve({ tab, key, path, token, asked }: FollowRequest): () => void {
+  #serve(request: FollowRequest): () => void {
+    const { tab, key, path, asked } = request;
     const { name, locks } = this.#shared;
     const ending = new AbortController();
     const leave = this.#direct.add({
       path,
-      token: () => token,
+      set: request,
       receive: (message) => {
-        if (message.type === "token") token = message.token;
-        else if (message.type === "invalidate") token = null;
+        if (message.type === "token") request.token = message.token;
+        else if (message.type === "invalidate") request.token = null;
         // A channel copies only the message of an Error, so the members are sent as a plain object.
         const known = message.type === "status" && message.error !== null
           ? { ...message, error: { ...message.error, message: message.error.message } }
@@ -227,7 +224,8 @@ interface FollowRequest {
   readonly tab: string;
   readonly key: string;
   readonly path: string;
-  readonly token: string | null;
+  /** The position of the tab's subscription. While the leader serves the request, it is updated. */
+  token: string | null;
   /** The number of streams that the tab has requested so far, including this one. */
   readonly asked: number;
 }

@@ -120,6 +120,24 @@ Deno.test("a changed query shows the rows of the previous one until it has its o
     ]);
   }));
 
+Deno.test("components with a window make it longer together, and keep its rows until then", () =>
+  withPage(async ({ api, render, until }) => {
+    const shown = new Set<string>();
+    let more = () => {};
+    const Posts = () => {
+      const state = useLiveList(api.posts, { orderBy: ["-id"], limit: 1 });
+      more = state.loadMore;
+      const text = `${titles(state)} ${state.hasMore}`;
+      shown.add(text);
+      return createElement("p", null, text);
+    };
+    render([0, 1].map((key) => createElement(Posts, { key })));
+    await until((text) => text === "live t3 truelive t3 true");
+    more();
+    await until((text) => text === "live t3,t2 truelive t3,t2 true");
+    assertEquals([...shown], ["connecting  false", "live t3 true", "live t3,t2 true"]);
+  }));
+
 Deno.test("one changed row of 5,000 is rendered alone", () =>
   withPage(async ({ api, render, until }) => {
     const rendered: number[] = [];

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   createClient,
   liveAggregate,
@@ -71,6 +71,7 @@ function withThings(engine: Engine, work: (service: Service) => Promise<void>): 
         id: things.id,
         path: "own",
         auth: { read: () => all(), subscribe: () => all() },
+        pagination: { maxLimit: 6 },
       }),
     ],
   }), withPause);
@@ -217,6 +218,70 @@ testOnDialects(
       await shows("", "B", null);
       assertEquals([...sizes], [0, 3], "a commit is shown as a whole");
       end();
+    }),
+);
+
+testOnDialects(
+  "a longer window shows the rows of the shorter one until it has all its own",
+  (engine) =>
+    withThings(engine, async (service) => {
+      const breaks: (() => void)[] = [];
+      const api = clientOf(service, { breaks: (end) => breaks.push(end) });
+      await insertRows(service.db, things, rows);
+      const list = liveList(api.things, { orderBy: ["-id"], limit: 2 });
+      list.loadMore();
+      const seen: string[] = [];
+      const end = list.subscribe(({ items, status, hasMore }) => {
+        const state = `${status} ${items.map(({ id }) => id).join("")} ${hasMore}`;
+        if (seen.at(-1) !== state) seen.push(state);
+      });
+      const shows = (...ids: number[]) =>
+        until(list, ({ items }) => items.map(({ id }) => id).join() === ids.join());
+      await shows(7, 6);
+      // The second call changes nothing, because the rows of the first one have not arrived.
+      list.loadMore();
+      list.get().loadMore();
+      await shows(7, 6, 5, 4);
+      list.loadMore(3);
+      await service.send("POST", "/api/things", { id: 8, name: "new" }, ada);
+      await shows(8, 7, 6, 5, 4, 3, 2);
+      assertEquals(seen.filter((state) => !state.startsWith("live 8")), [
+        ...["connecting  false", "live 76 true", "live 7654 true"],
+        ...seen.filter((state) => state.startsWith("live 765432")),
+      ]);
+      for (const id of [8, 5]) await service.send("DELETE", `/api/things/${id}`, undefined, ada);
+      assertEquals((await shows(7, 6, 4, 3, 2, 1)).hasMore, false);
+      breaks.at(-1)?.();
+      await service.send("POST", "/api/things", { id: 9, name: "new" }, ada);
+      assertEquals((await shows(9, 7, 6, 4, 3, 2, 1)).hasMore, true);
+      end();
+      list.loadMore();
+      assertEquals(list.get().items.length, 7, "a list without listeners stays as it is");
+    }),
+);
+
+testOnDialects(
+  "a window has at most as many rows as the service permits",
+  (engine) =>
+    withThings(engine, async (service) => {
+      const api = clientOf(service);
+      await insertRows(service.db, things, rows);
+      const list = liveList(api.own, { limit: 5, select: ["name"] });
+      const end = list.subscribe(() => {});
+      await until(list, ({ items }) => items.length === 5);
+      // The cast makes the call that a handler of a page makes without types.
+      list.loadMore(new Event("click") as never);
+      const { hasMore, loadMore } = await until(list, ({ items }) => items.length === 6);
+      assertEquals(hasMore, true);
+      assertThrows(() => loadMore(), RangeError, "Cannot load more");
+      await service.send("PATCH", "/api/things/1", { name: "changed" }, ada);
+      await until(list, ({ items }) => items[0]?.name === "changed");
+      end();
+      const whole = liveList(api.own);
+      const close = whole.subscribe(() => {});
+      assertEquals((await until(whole, ({ items }) => items.length === 7)).hasMore, false);
+      assertThrows(() => whole.loadMore(), RangeError);
+      close();
     }),
 );
 

@@ -15,7 +15,7 @@ interface Things extends ApiResource {
 /** The streams are written by hand, as their order of time is what the test is about. */
 interface WrittenStream {
   /** The subscriptions that it was asked for, with the tokens to continue after. */
-  readonly asked: readonly { readonly key: string; readonly resumeFrom?: string }[];
+  readonly asked: readonly { readonly key: string; readonly resumeFrom: string | null }[];
   write(text: string): void;
 }
 
@@ -82,7 +82,7 @@ async function arrived<T>(list: readonly T[], count: number): Promise<readonly T
 
 Deno.test("a stream that was asked for without a position begins again, whatever came before it", async () => {
   const { one, two, list, close } = await twoStreams();
-  assertEquals(two.asked.map(({ resumeFrom }) => resumeFrom), [undefined, undefined]);
+  assertEquals(two.asked.map(({ resumeFrom }) => resumeFrom), [null, null]);
   one.write(rows("old", "t1"));
   await until(list, ({ items }) => items[0]?.name === "old");
   two.write(rows("new", "t2"));

@@ -5,7 +5,7 @@ import { RowSet } from "../../../src/client/live/row_set.ts";
 
 const description = { primaryKey: ["id"], types: { id: "integer", rank: "integer", name: "text" } };
 
-const opened = { ...description, type: "opened", isResumed: false, asked: 1 } as const;
+const opened = { type: "opened", description, asked: 1 } as const;
 
 const write = fc.record({
   kind: fc.constantFrom("put", "put", "put", "remove"),

@@ -8,6 +8,39 @@ import { type Api, withService } from "../outbox/outbox_support.ts";
 import { fastEnvironment } from "../support/fast_environment.ts";
 import { until } from "../support/until.ts";
 
+Deno.test("a window shows at most `limit` rows, whatever creates wait", () =>
+  withService(async ({ db, fetch }) => {
+    await run(db, "INSERT INTO posts (id, title) VALUES (2, 'a'), (3, 'c'), (4, 'd')");
+    const environment = fastEnvironment(20);
+    const api = createClient<Api>({ baseUrl: "http://test", environment, fetch });
+    const orders = [["-id"], ["id"], ["title"]] as const;
+    const lists = orders.map((orderBy) => liveList(api.posts, { orderBy, limit: 2 }));
+    const overlays = overlaysOf(api[handle].transport);
+    const create = (id: string, fields: Overlay["fields"]) =>
+      overlays.add({ id, resource: "/api/posts", kind: "create", key: null, fields });
+    const shown = () =>
+      lists.map((list) => {
+        const { items, pending, hasMore } = list.get();
+        return `${items.map(({ title }) => title).join("")} ${pending} ${hasMore}`;
+      });
+    const ends = lists.map((list) => list.subscribe(() => {}));
+    for (const title of ["x", "y", "z"]) create(title, { title });
+    // Before the first rows, too.
+    assertEquals(shown(), ["xy 2 false", "xy 2 false", "xy 2 false"]);
+    await Promise.all(lists.map((list) => until(list, ({ status }) => status === "live")));
+    // The service will give the new rows the greatest ids.
+    assertEquals(shown(), ["xy 2 true", "ac 0 true", "ac 0 true"]);
+    create("b", { id: 1, title: "b" });
+    assertEquals(shown(), ["xy 2 true", "ba 1 true", "ab 1 true"]);
+    for (const id of ["x", "y", "z"]) overlays.reject(id);
+    assertEquals(shown(), ["dc 0 true", "ba 1 true", "ab 1 true"]);
+    overlays.add({ id: "gone", resource: "/api/posts", kind: "delete", key: "2", fields: {} });
+    assertEquals(shown(), ["dc 0 true", "bc 2 true", "bc 2 true"]);
+    ends.forEach((end) => end());
+    // A connection without lists closes a little later, for a page that opens others.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }));
+
 Deno.test("a write that replaces one that is shown is shown over all others", () =>
   withService(async ({ db, fetch }) => {
     await run(db, "INSERT INTO posts (id, title) VALUES (1, 'a')");

@@ -13,7 +13,7 @@ interface Things extends ApiResource {
 
 /** The answer to a request for a stream, which the test writes. */
 interface Answer {
-  readonly resumeFrom: string | undefined;
+  readonly resumeFrom: string | null;
   readonly signal: AbortSignal;
   begin(): void;
   write(text: string): void;
@@ -133,7 +133,7 @@ Deno.test("a stream without a sign of life for 45 seconds is dead, and is contin
   await pass(1_500);
   assertEquals([list.get().status, stream.signal.aborted], ["stale", true]);
   await pass(1_000);
-  assertEquals(answers.map(({ resumeFrom }) => resumeFrom), [undefined, "first"]);
+  assertEquals(answers.map(({ resumeFrom }) => resumeFrom), [null, "first"]);
   end();
 });
 
@@ -167,7 +167,7 @@ Deno.test("a page that is hidden for five minutes closes its stream, and continu
   assertEquals(answers.length, 1);
   page.isHidden = false;
   await wake();
-  assertEquals(answers.map(({ resumeFrom }) => resumeFrom), [undefined, "first"]);
+  assertEquals(answers.map(({ resumeFrom }) => resumeFrom), [null, "first"]);
   end();
 });
 

@@ -301,7 +301,7 @@ function seenLog({ lists }: Page, row: Readonly<Record<string, unknown>>): strin
   for (const { kind, key, of, fields } of lists.shown.values()) {
     // Lists do not show a creation over the row that it has led to.
     if (kind === "create") continue;
-    if ((key ?? String(lists.created.get(of ?? ""))) === String(row.id)) log = fields.log ?? log;
+    if (String(key ?? lists.created.get(of ?? "")) === String(row.id)) log = fields.log ?? log;
   }
   return String(log);
 }
