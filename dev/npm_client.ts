@@ -6,7 +6,7 @@
  *
  * writes `npm-client/package`, and beside it the archive for `npm publish` or `npm install`.
  */
-import { emptied, readJson, run, writeJson } from "./packing.ts";
+import { copyTree, emptied, readJson, run, writeJson } from "./packing.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 
@@ -36,7 +36,7 @@ const sources = ["exports/client.ts", "src/api", "src/client", "src/protocol"];
 export async function packNpmClient(folder: string): Promise<string> {
   const stage = await Deno.makeTempDir({ prefix: "npm-client-" });
   try {
-    for (const source of sources) await copy(root + source, `${stage}/${source}`);
+    for (const source of sources) await copyTree(root + source, `${stage}/${source}`);
     // The solver with option checks is for servers, and imports more than the protocol.
     await Deno.remove(`${stage}/src/client/pow/solve.ts`);
     await Deno.copyFile(`${root}deno.lock`, `${stage}/deno.lock`);
@@ -96,12 +96,6 @@ async function removeSources(folder: string): Promise<void> {
     if (isDirectory) await removeSources(path);
     else if (/(?<!\.d)\.ts$|^deno\.lock$/.test(name)) await Deno.remove(path);
   }
-}
-
-async function copy(from: string, to: string): Promise<void> {
-  await Deno.mkdir(to.slice(0, to.lastIndexOf("/")), { recursive: true });
-  if ((await Deno.stat(from)).isFile) return await Deno.copyFile(from, to);
-  for await (const { name } of Deno.readDir(from)) await copy(`${from}/${name}`, `${to}/${name}`);
 }
 
 if (import.meta.main) {

@@ -9,7 +9,7 @@
 import { build, type Metafile, type Plugin, stop } from "esbuild";
 import { isBuiltin } from "node:module";
 import { dirname, join, relative } from "node:path";
-import { addPackaging, emptied, readJson, run, writeJson } from "./packing.ts";
+import { addPackaging, copyTree, emptied, readJson, run, writeJson } from "./packing.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 
@@ -19,15 +19,18 @@ const inlined = [
   ...["@modelcontextprotocol/server", "@modelcontextprotocol/core"],
 ];
 
-/** Writes the package to a folder. Returns the path of the archive. */
-export async function packNpmPackage(folder: string): Promise<string> {
+/**
+ * Writes the package to a folder. Returns the path of the archive. `declarations` adds the types of
+ * the library, whose creation takes most of the time.
+ */
+export async function packNpmPackage(folder: string, declarations = true): Promise<string> {
   const place = `${folder}/package`;
   const packages = await Deno.makeTempDir({ prefix: "npm-package-" });
   try {
     await linkPackages(packages);
     const { metafile } = await build({
       absWorkingDir: root,
-      entryPoints: ["cli.ts", "mod.ts", ...sourceFiles("exports"), ...sourceFiles("src")],
+      entryPoints: ["cli.ts", "mod.ts", "exports", "src"].flatMap((path) => filesBelow(root, path)),
       outbase: root,
       outdir: `${place}/dist`,
       chunkNames: "inlined/[name]-[hash]",
@@ -43,6 +46,7 @@ export async function packNpmPackage(folder: string): Promise<string> {
     await Deno.remove(packages, { recursive: true });
   }
   await renameComputedPaths(`${place}/dist`);
+  if (declarations) await writeDeclarations(`${place}/dist`);
   return await complete(folder);
 }
 
@@ -65,12 +69,6 @@ async function linkPackages(folder: string): Promise<void> {
 interface NpmPackage {
   readonly name: string;
   readonly localPath: string;
-}
-
-function sourceFiles(folder: string): readonly string[] {
-  return [...Deno.readDirSync(root + folder)].flatMap(({ name, isDirectory }) =>
-    isDirectory ? sourceFiles(`${folder}/${name}`) : name.endsWith(".ts") ? `${folder}/${name}` : []
-  );
 }
 
 /** Keeps each file of the project a module, and includes the code of the packages in `inlined`. */
@@ -128,6 +126,35 @@ function fileExists(path: string): boolean {
   }
 }
 
+/** Writes the declarations that `deno pack` creates from the sources, next to the modules. */
+async function writeDeclarations(folder: string): Promise<void> {
+  const stage = await Deno.makeTempDir({ prefix: "npm-package-" });
+  try {
+    const sources = ["deno.json", "deno.lock", "mod.ts", "cli.ts", "exports", "src", "dev/std"];
+    for (const path of [...sources, "dashboard/deno.json"]) {
+      await copyTree(root + path, `${stage}/${path}`);
+    }
+    const flags = ["pack", "-q", "--allow-dirty", "--no-source-maps", "-o", "packed.tgz"];
+    await run(Deno.execPath(), flags, stage);
+    await run("tar", ["-xzf", "packed.tgz"], stage);
+    const packed = `${stage}/package`;
+    const paths = ["mod.d.ts", "cli.d.ts", "exports", "src"]
+      .flatMap((path) => filesBelow(packed, path)).filter((path) => path.endsWith(".d.ts"));
+    for (const path of paths) {
+      const text = await Deno.readTextFile(`${packed}/${path}`);
+      await Deno.writeTextFile(`${folder}/${path}`, text.replaceAll('"@hono/hono', '"hono'));
+    }
+  } finally {
+    await Deno.remove(stage, { recursive: true });
+  }
+}
+
+function filesBelow(folder: string, path: string): readonly string[] {
+  if (Deno.statSync(`${folder}/${path}`).isFile) return [path];
+  return [...Deno.readDirSync(`${folder}/${path}`)]
+    .flatMap(({ name }) => filesBelow(folder, `${path}/${name}`));
+}
+
 /** Writes the licences of the packages whose code is part of the package. */
 async function writeLicences(place: string, packages: string, { inputs }: Metafile): Promise<void> {
   const included = inlined.filter((name) => {
@@ -151,11 +178,11 @@ async function writeLicences(place: string, packages: string, { inputs }: Metafi
 /** Adds the launcher and the metadata for npm. Returns the path of the archive. */
 async function complete(folder: string): Promise<string> {
   const place = `${folder}/package`;
-  const { version, license, exports } = await readJson(`${root}deno.json`);
-  const subpaths = Object.entries<string>(exports).map(([subpath, path]) => [
-    subpath,
-    path.replace("./", "./dist/").replace(/\.ts$/, ".js"),
-  ]);
+  const { version, license, exports, imports } = await readJson(`${root}deno.json`);
+  const subpaths = Object.entries<string>(exports).map(([subpath, path]) => {
+    const module = path.replace("./", "./dist/").replace(/\.ts$/, "");
+    return [subpath, { types: `${module}.d.ts`, default: `${module}.js` }];
+  });
   await writeJson(`${place}/package.json`, {
     name: "resource-api",
     version,
@@ -168,6 +195,9 @@ async function complete(folder: string): Promise<string> {
     engines: { node: ">=20" },
     // The version that runs the tests.
     dependencies: { deno: await testedVersion() },
+    // For the types of middleware and routes. The code of Hono is part of the package.
+    peerDependencies: { hono: imports["@hono/hono"].replace("npm:hono@", "") },
+    peerDependenciesMeta: { hono: { optional: true } },
   });
   await addPackaging("resource-api", place);
   const archive = `${folder}/resource-api-${version}.tgz`;

@@ -28,6 +28,15 @@ export async function emptied(folder: string): Promise<string> {
   return folder;
 }
 
+/** Copies a file or a folder, and creates the folders that contain the copy. */
+export async function copyTree(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to.slice(0, to.lastIndexOf("/")), { recursive: true });
+  if ((await Deno.stat(from)).isFile) return await Deno.copyFile(from, to);
+  for await (const { name } of Deno.readDir(from)) {
+    await copyTree(`${from}/${name}`, `${to}/${name}`);
+  }
+}
+
 /** Runs a program that must succeed. Returns its standard output. */
 export async function run(
   program: string,

@@ -31,12 +31,12 @@ const client: NpmPackage = {
 };
 
 /** The packages with commands, in the order of publication: the second depends on the first. */
-export const commandPackages: readonly NpmPackage[] = [
+export const commandPackages = (declarations: boolean): readonly NpmPackage[] => [
   {
     folder: "resource-api",
-    files: new RegExp(`^(${always}|bin\\.cjs|THIRD_PARTY_LICENSES|dist/[\\w/.-]+\\.js)$`),
+    files: new RegExp(`^(${always}|bin\\.cjs|THIRD_PARTY_LICENSES|dist/[\\w/.-]+\\.(js|d\\.ts))$`),
     maxBytes: 1_500_000,
-    pack: packNpmPackage,
+    pack: (folder) => packNpmPackage(folder, declarations),
   },
   {
     folder: "create",
@@ -58,7 +58,7 @@ export interface PackedPackage {
 /** Builds and checks the npm packages of a release in a folder. */
 export async function buildRelease(
   folder: string,
-  packages: readonly NpmPackage[] = [client, ...commandPackages],
+  packages: readonly NpmPackage[] = [client, ...commandPackages(true)],
 ): Promise<readonly PackedPackage[]> {
   const { version } = await readJson(`${root}deno.json`);
   const built = [];

@@ -7,12 +7,15 @@ export interface NpmFolder extends AsyncDisposable {
 }
 
 /** Creates the folder, or returns why npm cannot install packages here. */
-export async function npmFolder(packages: readonly string[] = []): Promise<NpmFolder | string> {
+export async function npmFolder(
+  packages: readonly string[] = [],
+  { declarations = false } = {},
+): Promise<NpmFolder | string> {
   const folder = await scratchFolder();
   try {
     await Deno.writeTextFile(`${folder.path}/package.json`, `{ "private": true }`);
     const packed = `${folder.path}/packed`;
-    const archives = (await buildRelease(packed, commandPackages))
+    const archives = (await buildRelease(packed, commandPackages(declarations)))
       .map(({ filename }) => `${packed}/${filename}`);
     const flags = ["--prefer-offline", "--no-audit", "--no-fund", "--no-package-lock"];
     const { success, stderr } = await new Deno.Command("npm", {
