@@ -2,6 +2,8 @@
  * A program that runs on Deno, Node and Bun alike, and prints what it was answered: the first
  * argument is the URL of an empty database.
  */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import process from "node:process";
 import {
   bytes,
@@ -25,6 +27,9 @@ const notes = table("notes", {
   remindAt: timestamp().as("remind_at"),
   tags: json<string[]>(),
 });
+const folder = await mkdtemp(`${tmpdir()}/resource-api-page-`);
+await writeFile(`${folder}/page.html`, "<!doctype html>".padEnd(2_000, " page"));
+await writeFile(`${folder}/data.bin`, new Uint8Array(100_000).fill(7));
 const own = (user: User) => eq(notes.ownerId, user.id);
 const db = await openDatabase(process.argv[2] ?? "node-sqlite::memory:");
 await db.createTables([notes]);
@@ -32,6 +37,7 @@ const app = await createApp({
   db,
   kv: ":memory:",
   secret: "sixteen or more characters",
+  web: { folder, spa: "page.html" },
   auth: {
     middleware: async (context, next) => {
       context.set("user", { id: context.req.header("x-user") ?? "ada" });
@@ -70,7 +76,25 @@ await show("next page", await call(`/notes?filter=title=contains=e,id>1&${query}
 await show("aggregate", await call("/notes/aggregate?count=true&max=id"));
 await showStream();
 await show("unknown", await call("/nothing"));
+await showFiles();
 await app.close();
+await rm(folder, { recursive: true });
+
+/** A page, as it is and compressed, a file in parts, and what a browser has of it. */
+async function showFiles(): Promise<void> {
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    app.fetch(new Request(`http://localhost${path}`, { headers }));
+  const html = { accept: "text/html" };
+  await show("deep link", await get("/deep/link", html));
+  const zipped = await get("/deep/link", { ...html, "accept-encoding": "gzip" });
+  const unzipped = zipped.body?.pipeThrough(new DecompressionStream("gzip")) ?? null;
+  console.log(zipped.headers.get("content-encoding"), (await new Response(unzipped).text()).length);
+  const file = await get("/data.bin");
+  console.log(file.headers.get("content-length"), (await file.arrayBuffer()).byteLength);
+  const etag = file.headers.get("etag") ?? "";
+  await show("known", await get("/data.bin", { "if-none-match": etag }));
+  await show("outside", await get("/..%2fetc/passwd", html));
+}
 
 /** The first events of a stream, and one of a write that happens while it is open. */
 async function showStream(): Promise<void> {
