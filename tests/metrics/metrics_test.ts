@@ -86,8 +86,11 @@ Deno.test("what several count is added up, and their shares of a gauge end with 
   const open = metrics.gauge("open", { help: "Open." });
   open.series().set(1);
   const [one, other] = [new MetricsShare(metrics), new MetricsShare(metrics)];
-  const [ofOne, ofOther] = [one.counter(hits), other.counter(hits)];
-  const [openOne, openOther] = [one.gauge(open), other.gauge(open)];
+  const [ofOne, ofOther] = [
+    one.counter("hits_total", "Hits."),
+    other.counter("hits_total", "Hits."),
+  ];
+  const [openOne, openOther] = [one.gauge("open", "Open."), other.gauge("open", "Open.")];
   ofOne(5);
   ofOther(2);
   ofOne(7);

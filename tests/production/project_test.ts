@@ -50,7 +50,7 @@ globalThis.addEventListener("unload", () => {
 const decoder = new TextDecoder();
 
 const secrets = {
-  SERVICE_SECRET: "a secret for the tests only",
+  SERVICE_SECRET: "a secret of more than 32 characters for the tests",
   METRICS_TOKEN: "a token of the tests",
   PORT: "0",
 };
@@ -164,10 +164,7 @@ function argumentsOf(unit: string): readonly string[] {
   const [, command = ""] = readUnit(unit).find(([name]) => name === "ExecStart") ?? [];
   const [program, ...args] = command.split(/\s+/);
   assertEquals(program, "/usr/local/bin/deno");
-  return args.map((arg) =>
-    arg.replace("/var/lib/my-app-backups", `${project}/nightly`)
-      .replace("/var/lib/my-app", `${project}/data`)
-  );
+  return args.map((arg) => arg.replace("/var/lib/my-app", `${project}/data`));
 }
 
 async function urlOf(child: Child): Promise<string> {
@@ -184,7 +181,7 @@ Deno.test("the commands of the units and of docs/production.md serve, back up an
   };
   const [run = "", ...args] = argumentsOf("my-app.service");
   assertEquals(run, "run");
-  const [, keys = "", backup = "", restore = "", ...others] = commands;
+  const [, keys = "", backup = "", restore = "", check = "", ...others] = commands;
   assertEquals(others, [], "each command of the guide is run here");
   let row: unknown;
   let token = "";
@@ -202,11 +199,12 @@ Deno.test("the commands of the units and of docs/production.md serve, back up an
     assertMatch(await shell(`deno ${[exec, ...rest].join(" ")}`, env), /^Backed up app.db/);
   }
   await Deno.remove(`${project}/data`, { recursive: true });
-  await Deno.mkdir(`${project}/data`);
+  await Deno.mkdir(`${project}/data`, { mode: 0o700 });
   const [{ name: made } = { name: "" }] = [...Deno.readDirSync(`${project}/backups`)];
   await shell(restore.replace(/backups\/\S+/, `backups/${made}`), env);
   await using child = startChild(args, { permissions: [], cwd: project, env });
   const url = await urlOf(child);
   const list = await fetch(`${url}/api/notes`, { headers: { authorization: `Bearer ${token}` } });
   assertEquals((await list.json()).items, [row]);
+  assertMatch(await shell(check, env), /^no findings$/m);
 });

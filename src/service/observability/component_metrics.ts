@@ -1,7 +1,7 @@
 import type { Driver, PoolUsage } from "../../db/driver.ts";
 import type { LogSize } from "../../db/changes/change_log.ts";
 import type { HubCounts } from "../../live/stream/stream_counts.ts";
-import type { Counter, Gauge, GaugeShare, MetricFamily, Metrics } from "../../metrics/metrics.ts";
+import type { GaugeShare, Metrics } from "../../metrics/metrics.ts";
 import { type Clock, deadline } from "../../runtime/runtime.ts";
 import type { OutboxStats } from "../../search/outbox/search_outbox.ts";
 
@@ -21,58 +21,48 @@ export interface MeasuredComponents {
 /** Registers metrics of an app's components. Apps that share a registry report their sum. */
 export function registerComponentMetrics(metrics: Metrics, parts: MeasuredComponents): () => void {
   const share = new MetricsShare(metrics);
-  const add = { metrics, share };
-  addStreamMetrics(add, parts.hubs);
+  addStreamMetrics(share, parts.hubs);
   for (const driver of parts.databases) {
     const { label, poolUsage } = driver;
-    if (poolUsage !== undefined) addPoolMetrics(add, label, () => poolUsage.call(driver));
+    if (poolUsage !== undefined) addPoolMetrics(share, label, () => poolUsage.call(driver));
   }
   // Each reading first reads the pools, so that the pools do not count the queries of the reading.
-  addLogMetrics(add, parts);
-  for (const driver of parts.databases) addDatabaseMetrics(add, driver, parts.clock);
-  if (parts.outbox !== null) addOutboxMetrics(add, parts.outbox);
+  addLogMetrics(share, parts);
+  for (const driver of parts.databases) addDatabaseMetrics(share, driver, parts.clock);
+  if (parts.outbox !== null) addOutboxMetrics(share, parts.outbox);
   return () => share.end();
 }
 
 type MeasuredDriver = Pick<Driver, "label" | "poolUsage" | "query">;
 
-interface Adding {
-  readonly metrics: Metrics;
-  readonly share: MetricsShare;
-}
-
-function addStreamMetrics({ metrics, share }: Adding, hubs: MeasuredComponents["hubs"]): void {
-  const labels = ["kind"];
-  const help = (what: string) => ({ help: `Live streams ${what}, by kind.`, labels });
-  const open = metrics.gauge("resource_api_streams_open", help("that are open"));
-  const opened = metrics.counter("resource_api_streams_opened_total", help("that were opened"));
-  const ended = metrics.counter("resource_api_streams_ended_total", help("that have ended"));
-  const refused = metrics.counter(
-    "resource_api_streams_refused_total",
-    help("that could not be opened: too many are, or the service is busy"),
-  );
+function addStreamMetrics(share: MetricsShare, hubs: MeasuredComponents["hubs"]): void {
+  const help = (what: string) => `Live streams ${what}, by kind.`;
   const kinds = (["rows", "aggregates"] as const).map((kind) => ({
     kind,
-    open: share.gauge(open, kind),
-    opened: share.counter(opened, kind),
-    ended: share.counter(ended, kind),
-    refused: share.counter(refused, kind),
+    open: share.gauge("resource_api_streams_open", help("that are open"), { kind }),
+    opened: share.counter("resource_api_streams_opened_total", help("that were opened"), { kind }),
+    ended: share.counter("resource_api_streams_ended_total", help("that have ended"), { kind }),
+    refused: share.counter(
+      "resource_api_streams_refused_total",
+      help("that could not be opened: too many are, or the service is busy"),
+      { kind },
+    ),
   }));
-  const resumed = share.counter(metrics.counter("resource_api_streams_resumed_total", {
-    help: "Live streams of rows that began at a resume token.",
-  }));
-  const changes = share.counter(metrics.counter("resource_api_changes_published_total", {
-    help: "Changes that were read from the change log and published to live streams.",
-  }));
+  const resumed = share.counter(
+    "resource_api_streams_resumed_total",
+    "Live streams of rows that began at a resume token.",
+  );
+  const changes = share.counter(
+    "resource_api_changes_published_total",
+    "Changes that were read from the change log and published to live streams.",
+  );
   share.onRead(() => {
     const all = hubs.all();
     const sum = (of: (hub: MeasuredHub) => number) =>
       all.reduce((total, hub) => total + of(hub), 0);
     for (const { kind, open, opened, ended, refused } of kinds) {
-      const [openedNow, endedNow] = [
-        sum(({ counts }) => counts[kind].opened),
-        sum(({ counts }) => counts[kind].ended),
-      ];
+      const openedNow = sum(({ counts }) => counts[kind].opened);
+      const endedNow = sum(({ counts }) => counts[kind].ended);
       open.value = openedNow - endedNow;
       opened(openedNow);
       ended(endedNow);
@@ -84,13 +74,15 @@ function addStreamMetrics({ metrics, share }: Adding, hubs: MeasuredComponents["
 }
 
 /** Reads two entries of each log, by their index. */
-function addLogMetrics({ metrics, share }: Adding, { hubs, clock }: MeasuredComponents): void {
-  const changes = share.gauge(metrics.gauge("resource_api_change_log_changes", {
-    help: "Changes in the change log; NaN if it cannot be read.",
-  }));
-  const age = share.gauge(metrics.gauge("resource_api_change_log_oldest_age_seconds", {
-    help: "Age of the oldest change in the change log; NaN if it cannot be read.",
-  }));
+function addLogMetrics(share: MetricsShare, { hubs, clock }: MeasuredComponents): void {
+  const changes = share.gauge(
+    "resource_api_change_log_changes",
+    "Changes in the change log; NaN if it cannot be read.",
+  );
+  const age = share.gauge(
+    "resource_api_change_log_oldest_age_seconds",
+    "Age of the oldest change in the change log; NaN if it cannot be read.",
+  );
   const read = onceInTime(clock, () => Promise.all(hubs.all().map((hub) => hub.logSize())));
   share.onRead(async () => {
     const sizes = await read() ?? [{ changes: NaN, oldestSeconds: NaN }];
@@ -99,14 +91,9 @@ function addLogMetrics({ metrics, share }: Adding, { hubs, clock }: MeasuredComp
   });
 }
 
-function addDatabaseMetrics({ metrics, share }: Adding, driver: MeasuredDriver, clock: Clock) {
-  const up = share.gauge(
-    metrics.gauge("resource_api_db_up", {
-      help: "1 if the database responds to a query within a second, else 0.",
-      labels: ["database"],
-    }),
-    driver.label,
-  );
+function addDatabaseMetrics(share: MetricsShare, driver: MeasuredDriver, clock: Clock): void {
+  const help = "1 if the database responds to a query within a second, else 0.";
+  const up = share.gauge("resource_api_db_up", help, { database: driver.label });
   const query = async () => await driver.query({ text: "SELECT 1", values: [] });
   const check = onceInTime(clock, query);
   share.onRead(async () => void (up.value = await check() === null ? 0 : 1));
@@ -126,33 +113,21 @@ function onceInTime<T>(clock: Clock, work: () => Promise<T>): () => Promise<T | 
   };
 }
 
-function addPoolMetrics({ metrics, share }: Adding, name: string, usage: () => PoolUsage): void {
-  const labels = ["db_client_connection_pool_name"];
-  const count = metrics.gauge("db_client_connection_count", {
-    help: "Connections of the pool, by state.",
-    labels: [...labels, "db_client_connection_state"],
-  });
-  const [used, idle] = [share.gauge(count, name, "used"), share.gauge(count, name, "idle")];
-  const pending = share.gauge(
-    metrics.gauge("db_client_connection_pending_requests", {
-      help: "Uses that wait for a connection of the pool.",
-      labels,
-    }),
-    name,
-  );
-  const waits = share.counter(
-    metrics.counter("resource_api_db_pool_waits_total", {
-      help: "Uses that had to wait for a connection of the pool.",
-      labels,
-    }),
-    name,
-  );
+function addPoolMetrics(share: MetricsShare, name: string, usage: () => PoolUsage): void {
+  const pool = { db_client_connection_pool_name: name };
+  const connections = (state: string) =>
+    share.gauge("db_client_connection_count", "Connections of the pool, by state.", {
+      ...pool,
+      db_client_connection_state: state,
+    });
+  const [used, idle] = [connections("used"), connections("idle")];
+  const help = (what: string) => `Uses that ${what} for a connection of the pool.`;
+  const pending = share.gauge("db_client_connection_pending_requests", help("wait"), pool);
+  const waits = share.counter("resource_api_db_pool_waits_total", help("had to wait"), pool);
   const waited = share.counter(
-    metrics.counter("resource_api_db_pool_wait_seconds_total", {
-      help: "Time that uses have waited for a connection of the pool.",
-      labels,
-    }),
-    name,
+    "resource_api_db_pool_wait_seconds_total",
+    "Time that uses have waited for a connection of the pool.",
+    pool,
   );
   share.onRead(() => {
     const now = usage();
@@ -165,19 +140,18 @@ function addPoolMetrics({ metrics, share }: Adding, name: string, usage: () => P
 }
 
 function addOutboxMetrics(
-  { metrics, share }: Adding,
+  share: MetricsShare,
   outbox: NonNullable<MeasuredComponents["outbox"]>,
 ): void {
-  const entries = metrics.gauge("resource_api_search_outbox_entries", {
-    help: "Entries of the search outbox, by state; NaN while its store does not answer.",
-    labels: ["state"],
-  });
-  const [pending, dead] = [share.gauge(entries, "pending"), share.gauge(entries, "dead")];
-  const age = share.gauge(metrics.gauge("resource_api_search_outbox_oldest_age_seconds", {
-    help:
-      "How long the oldest pending entry of the search outbox has waited; NaN while its store " +
-      "does not answer.",
-  }));
+  const help = (what: string) => `${what}; NaN while its store does not answer.`;
+  const entries = help("Entries of the search outbox, by state");
+  const count = (state: string) =>
+    share.gauge("resource_api_search_outbox_entries", entries, { state });
+  const [pending, dead] = [count("pending"), count("dead")];
+  const age = share.gauge(
+    "resource_api_search_outbox_oldest_age_seconds",
+    help("How long the oldest pending entry of the search outbox has waited"),
+  );
   share.onRead(async () => {
     // If the outbox's store fails, only these metrics are NaN. Indexing reports the failure.
     const now = await outbox.stats().catch(() => null);
@@ -186,6 +160,8 @@ function addOutboxMetrics(
     age.value = now === null ? NaN : (now.oldestAgeMs ?? 0) / 1_000;
   });
 }
+
+type Labels = Readonly<Record<string, string>>;
 
 /** One source's part of shared metrics. `end` removes only this source's values from gauges. */
 export class MetricsShare {
@@ -196,15 +172,17 @@ export class MetricsShare {
     this.#metrics = metrics;
   }
 
-  gauge(family: MetricFamily<Gauge>, ...labels: readonly string[]): GaugeShare {
-    const share = family.series(...labels).share();
+  gauge(name: string, help: string, labels: Labels = {}): GaugeShare {
+    const family = this.#metrics.gauge(name, { help, labels: Object.keys(labels) });
+    const share = family.series(...Object.values(labels)).share();
     this.#ends.push(share.end);
     return share;
   }
 
   /** Returns a function that receives a growing total, and adds the growth to a counter. */
-  counter(family: MetricFamily<Counter>, ...labels: readonly string[]): (total: number) => void {
-    return family.series(...labels).follow();
+  counter(name: string, help: string, labels: Labels = {}): (total: number) => void {
+    const family = this.#metrics.counter(name, { help, labels: Object.keys(labels) });
+    return family.series(...Object.values(labels)).follow();
   }
 
   /** Calls `update` before each reading of the metrics, until {@link end} is called. */
