@@ -18,3 +18,7 @@ export {
   openPostgresOfClient,
   type PostgresOptions,
 } from "../src/engines/postgres/driver/postgres_js_driver.ts";
+export {
+  openPostgresKeyValue,
+  type PostgresKeyValueOptions,
+} from "../src/engines/postgres/kv/open_postgres_key_value.ts";

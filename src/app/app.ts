@@ -5,6 +5,7 @@ import { createUserParser } from "../auth/authorize.ts";
 import { type AppObservability, openObservability } from "./app_observability.ts";
 import type { AppConfig, OpenConfig } from "./config.ts";
 import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
+import { openStoreByUrl } from "../engines/open_driver.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
 import type { TableOfDriver } from "../db/tables/check_tables.ts";
 import type { Driver } from "../db/driver.ts";
@@ -160,7 +161,7 @@ async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runti
   const { runtime: observed, watchedStore } = observability;
   let store: AppStore | null = null;
   try {
-    store = await openKeyValueStore(config.kv, observed, watchedStore);
+    store = await openKeyValueStore(config.kv, observed, openStoreByUrl, watchedStore);
     return await assemble(config, { resolved, runtime: observed, store, observability });
   } catch (error) {
     observability.close();

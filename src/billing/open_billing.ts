@@ -11,6 +11,7 @@ import {
   keyValueOptionRule,
   openKeyValueStore,
 } from "../kv/open_key_value_store.ts";
+import { openStoreByUrl } from "../engines/open_driver.ts";
 import { either, groupOf, listOf } from "../options/option.ts";
 import { callback, flag, objectWith, off, testedValue } from "../options/option_kinds.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
@@ -140,7 +141,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   const { kv, runtime = systemRuntime(consoleObserver()) } = read;
   const plans = new BillingPlans(read.plans);
   requireSecret(read, runtime);
-  const store = await openKeyValueStore(kv, runtime);
+  const store = await openKeyValueStore(kv, runtime, openStoreByUrl);
   const kept = store.need("credits");
   const buckets = new BucketStore(kept, runtime);
   const close = async () => {
@@ -259,7 +260,7 @@ export async function openCreditsLedger(options: CreditsLedgerOptions): Promise<
     options,
     place,
   );
-  const store = await openKeyValueStore(kv, runtime);
+  const store = await openKeyValueStore(kv, runtime, openStoreByUrl);
   return new KvLedger(store.need("credits"), runtime, async () => {
     if (typeof kv === "string") await store.close();
   });

@@ -1,6 +1,7 @@
 import type { ServiceConfig } from "../app/config.ts";
+import { openStoreByUrl } from "../engines/open_driver.ts";
 import { findDenoOpenKv } from "../kv/deno_kv.ts";
-import { requireStoreLocation } from "../kv/key_value_location.ts";
+import { isDatabaseUrl, isStoreFile, requireStoreLocation } from "../kv/key_value_location.ts";
 import {
   type AppStore,
   type KeyValueOption,
@@ -41,12 +42,13 @@ async function findCommandStore(
     if (config !== null) return { config };
     throw storeError(action, "give --kv a path or a URL");
   }
+  if (isDatabaseUrl(option)) return { config, option };
   if (findDenoOpenKv() === undefined) {
     const need = isDeno ? "without --unstable-kv" : "outside Deno";
     throw new Error(`Cannot ${action}: ${option} cannot be opened ${need}`);
   }
   requireStoreLocation(option);
-  if (!creates && !/^https?:\/\//.test(option) && !await pathExists(option)) {
+  if (!creates && isStoreFile(option) && !await pathExists(option)) {
     const hint = config === null ? " (name the store by --kv)" : "";
     throw new Error(`Cannot open ${option}: there is no such file${hint}`);
   }
@@ -73,7 +75,7 @@ export async function runOverStore(
     const { option, config } = found;
     const store = option === undefined
       ? unreachableStore(use.action)
-      : await openKeyValueStore(option, runtime);
+      : await openKeyValueStore(option, runtime, openStoreByUrl);
     try {
       return await work(store, config);
     } finally {

@@ -1,6 +1,7 @@
 import { groupOf } from "../options/option.ts";
 import { callback } from "../options/option_kinds.ts";
-import type { Observer } from "../runtime/runtime.ts";
+import type { KeyValue } from "../kv/key_value.ts";
+import type { Observer, Runtime } from "../runtime/runtime.ts";
 import type { Driver } from "../db/driver.ts";
 import { isServerUrl } from "./server_url.ts";
 import {
@@ -118,6 +119,16 @@ export async function openPackagedDriver(
   return await open(place, options);
 }
 
+type StoreOpener = (url: string, options: object, runtime: Runtime) => Promise<KeyValue>;
+
+/** Opens a key-value store by the URL of a database server. */
+export async function openStoreByUrl(url: string, runtime: Runtime): Promise<KeyValue> {
+  const file = "./postgres/kv/open_postgres_key_value.ts";
+  const driver = { ...packagedDrivers.postgres, file, opener: "openPostgresKeyValue" };
+  const { openPostgresKeyValue } = await load(driver) as Record<string, StoreOpener>;
+  return await openPostgresKeyValue!(url, {}, runtime);
+}
+
 /** True in the npm package `resource-api`, whose users install the libraries of drivers. */
 const isInstalledByNpm = import.meta.url.includes("/node_modules/resource-api/");
 
@@ -129,7 +140,7 @@ async function load({ file, opener, subpath, library }: PackagedDriver): Promise
     const advice = isInstalledByNpm
       ? `npm install resource-api ${library}`
       : `import { ${opener} } from "@svc/resource-api/${subpath}" in the program and ` +
-        `call openDatabase(await ${opener}(…))`;
+        `pass await ${opener}(…) in place of the URL`;
     throw new Error(`${subject}: ${advice}`, { cause });
   }
 }

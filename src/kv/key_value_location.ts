@@ -12,15 +12,26 @@ export function storeLocationMistake(kv: string): string | null {
   // A single letter before the colon is not a scheme, but a drive of Windows.
   const [, scheme] = /^([a-z][a-z0-9+.-]+:(?:\/\/)?)/i.exec(kv) ?? [];
   if (scheme === undefined) return companionFileMistake(kv);
-  if (/^https:\/\//i.test(kv)) return null;
+  if (/^https:\/\//i.test(kv) || isDatabaseUrl(kv)) return null;
   if (!/^http:\/\//i.test(kv)) {
-    return `takes a path, ":memory:" or an https:// URL, not one of ${scheme}`;
+    return `takes a path, ":memory:", an https:// or a postgres:// URL, not one of ${scheme}`;
   }
   // Over HTTP, anyone on the network path could read the token and all records.
   const { hostname = "" } = URL.parse(kv) ?? {};
   return isLoopback(hostname.replace(/^\[(.*)\]$/, "$1"))
     ? null
     : "takes http:// on this machine alone: use https://";
+}
+
+/** Returns true for the URL of a database server. A store in a database needs no Deno KV. */
+export function isDatabaseUrl(kv: string): boolean {
+  return /^postgres(?:ql)?:\/\//i.test(kv);
+}
+
+/** Returns true if the store is a file of this machine, and not the memory or a server. */
+export function isStoreFile(kv: unknown): kv is string {
+  return typeof kv === "string" && kv !== ":memory:" && !/^https?:\/\//i.test(kv) &&
+    !isDatabaseUrl(kv);
 }
 
 /** Returns a message for a path like `a.db-wal`, which SQLite deletes when it opens `a.db`. */

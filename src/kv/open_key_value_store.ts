@@ -1,7 +1,12 @@
 import { createDenoKeyValue } from "./deno_key_value.ts";
 import { type DenoKv, findDenoOpenKv } from "./deno_kv.ts";
 import type { KeyValue } from "./key_value.ts";
-import { requireStoreLocation, storeLocationMistake } from "./key_value_location.ts";
+import {
+  isDatabaseUrl,
+  isStoreFile,
+  requireStoreLocation,
+  storeLocationMistake,
+} from "./key_value_location.ts";
 import { openWhenUnlocked } from "./retrying_kv.ts";
 import { createMemoryKeyValue } from "./memory_key_value.ts";
 import { requireStoreFile } from "./store_file.ts";
@@ -12,7 +17,7 @@ import type { Option } from "../options/option.ts";
 import { testedValue } from "../options/option_kinds.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** A key-value store: a file's path, `:memory:`, a KV Connect URL, or an open store. */
+/** A key-value store: a path, `:memory:`, a URL of KV Connect or Postgres, or an open store. */
 export type KeyValueOption = string | DenoKv | KeyValue;
 
 export function keyValueOptionRule(): Option<KeyValueOption | undefined> {
@@ -35,13 +40,22 @@ export interface AppStore {
   close(): Promise<void>;
 }
 
-/** Opens the store of an app. `watched` wraps the store, for example to count its errors. */
+/** Opens a store in the database of a URL. */
+export type DatabaseStoreOpener = (url: string, runtime: Runtime) => Promise<KeyValue>;
+
+/**
+ * Opens the store of an app. `openInDatabase` opens the store of a database's URL. `watched` wraps
+ * the store, for example to count its errors.
+ */
 export async function openKeyValueStore(
   option: KeyValueOption | undefined,
   runtime: Runtime,
+  openInDatabase: DatabaseStoreOpener,
   watched: (store: KeyValue) => KeyValue = (store) => store,
 ): Promise<AppStore> {
-  const configured = option === undefined ? null : watched(await openConfigured(option, runtime));
+  const configured = option === undefined
+    ? null
+    : watched(await openConfigured(option, runtime, openInDatabase));
   let store = configured;
   return {
     configured,
@@ -57,14 +71,19 @@ export async function openKeyValueStore(
   };
 }
 
-async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise<KeyValue> {
+async function openConfigured(
+  option: KeyValueOption,
+  runtime: Runtime,
+  openInDatabase: DatabaseStoreOpener,
+): Promise<KeyValue> {
   if (typeof option !== "string") {
     return "commit" in option ? option : createDenoKeyValue(option, runtime);
   }
   if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
   // The command line and the ledger of paid credits call this function with an unchecked option.
   requireStoreLocation(option);
-  if (isOnDenoDeploy(runtime) && !isServer(option)) {
+  if (isDatabaseUrl(option)) return await openInDatabase(option, runtime);
+  if (isOnDenoDeploy(runtime) && isStoreFile(option)) {
     throw new Error(
       `Cannot keep ${option} on Deno Deploy: each instance has a disk of its own, which is lost ` +
         "with it (set kv: await Deno.openKv(), the app's Deno KV)",
@@ -79,7 +98,7 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
   }
   let claimed: ClaimedFile | null = null;
   try {
-    const file = claimed = isServer(option) ? null : claimFile(option, "Deno KV");
+    const file = claimed = isStoreFile(option) ? claimFile(option, "Deno KV") : null;
     const opened = await openWhenUnlocked(async () => {
       if (file !== null) await requireStoreFile(file);
       return await openKv(option);
@@ -90,8 +109,4 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`Cannot open the key-value store ${option}: ${reason}`, { cause });
   }
-}
-
-function isServer(option: string): boolean {
-  return /^https?:\/\//i.test(option);
 }

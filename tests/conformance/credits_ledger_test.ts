@@ -5,6 +5,7 @@ import type { Clock } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { startDenokv } from "../support/denokv.ts";
 import { faultyKv } from "../support/faulty_kv.ts";
+import { postgresStores } from "../support/postgres_stores.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { exerciseLedger } from "./credits_ledger.ts";
 
@@ -14,6 +15,8 @@ exerciseLedger({
   name: "memory",
   open: (clock) => Promise.resolve(createMemoryKeyValue(clock)),
 });
+
+exerciseLedger({ name: "Postgres", ...postgresStores() });
 
 exerciseLedger({
   name: "Deno KV in memory, whose every third operation meets a lock",

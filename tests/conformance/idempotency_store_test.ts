@@ -4,6 +4,7 @@ import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { everyEngine } from "../support/engines.ts";
+import { postgresStores } from "../support/postgres_stores.ts";
 import { testIdempotencyStore, ttlMs } from "./idempotency_store.ts";
 
 const { random } = systemRuntime(() => {});
@@ -24,6 +25,17 @@ testIdempotencyStore("in a Deno KV", async (clock) => {
     [Symbol.asyncDispose]: () => store.close(),
   };
 });
+
+const inPostgres = postgresStores();
+if (inPostgres.missing === null) {
+  testIdempotencyStore("in a key-value store in Postgres", async (clock) => {
+    const store = await inPostgres.open(clock);
+    return {
+      sibling: (keptMs = ttlMs) => new KvIdempotency({ store, ttlMs: keptMs, clock }),
+      [Symbol.asyncDispose]: () => store.close(),
+    };
+  });
+}
 
 for (const engine of everyEngine.filter(({ ignore }) => ignore === undefined)) {
   testIdempotencyStore(`in a table of ${engine.name}`, async (clock) => {

@@ -6,6 +6,7 @@ import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { faultyKv } from "../support/faulty_kv.ts";
+import { postgresStores } from "../support/postgres_stores.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { claim, exerciseStore, set } from "./key_value.ts";
 
@@ -17,6 +18,8 @@ function overKv(kv: DenoKv, clock: Clock): KeyValue {
 }
 
 exerciseStore({ name: "memory", open: (clock) => Promise.resolve(createMemoryKeyValue(clock)) });
+
+exerciseStore({ name: "Postgres", ...postgresStores() });
 
 exerciseStore({
   name: "Deno KV in memory",

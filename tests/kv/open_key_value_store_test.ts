@@ -2,6 +2,7 @@ import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { relative } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openDatabase } from "../../src/engines/open_database.ts";
+import { openStoreByUrl } from "../../src/engines/open_driver.ts";
 import type { Observation } from "../../src/runtime/runtime.ts";
 import { openKeyValueStore } from "../../src/kv/open_key_value_store.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -17,7 +18,7 @@ Deno.test("a path is a file that keeps what was stored", async () => {
   await using folder = await scratchFolder();
   const { runtime, seen } = observed();
   for (const expected of [undefined, 1]) {
-    const store = await openKeyValueStore(`${folder.path}/a.kv`, runtime);
+    const store = await openKeyValueStore(`${folder.path}/a.kv`, runtime, openStoreByUrl);
     const kv = store.need("limits");
     assertStrictEquals(kv, store.configured);
     assertEquals((await kv.get(["a"])).value, expected);
@@ -29,9 +30,9 @@ Deno.test("a path is a file that keeps what was stored", async () => {
 
 Deno.test("a Deno.Kv and an own store are used as they are, and closed", async () => {
   const { runtime, seen } = observed();
-  const store = await openKeyValueStore(await Deno.openKv(":memory:"), runtime);
+  const store = await openKeyValueStore(await Deno.openKv(":memory:"), runtime, openStoreByUrl);
   await set(store.need("limits"), ["a"], 1);
-  const own = await openKeyValueStore(store.configured ?? undefined, runtime);
+  const own = await openKeyValueStore(store.configured ?? undefined, runtime, openStoreByUrl);
   assertStrictEquals(own.need("limits"), store.configured);
   await own.close();
   await assertRejects(() => store.need("limits").get(["a"]));
@@ -40,7 +41,7 @@ Deno.test("a Deno.Kv and an own store are used as they are, and closed", async (
 
 Deno.test("without a store nothing is observed until one is needed, and then once", async () => {
   const { runtime, seen } = observed();
-  const store = await openKeyValueStore(undefined, runtime);
+  const store = await openKeyValueStore(undefined, runtime, openStoreByUrl);
   assertEquals([store.configured, seen], [null, []]);
   const kv = store.need("limits");
   await set(kv, ["a"], 1);
@@ -52,7 +53,7 @@ Deno.test("without a store nothing is observed until one is needed, and then onc
 
 Deno.test("memory that was configured is not observed", async () => {
   const { runtime, seen } = observed();
-  const store = await openKeyValueStore(":memory:", runtime);
+  const store = await openKeyValueStore(":memory:", runtime, openStoreByUrl);
   await set(store.need("limits"), ["a"], 1);
   assertEquals(seen, []);
   await store.close();
@@ -63,7 +64,10 @@ Deno.test("a store that cannot be opened ends the start with a message", async (
   const { runtime } = observed();
   await Deno.writeTextFile(`${folder.path}/letter.kv`, "Dear reader, ".repeat(300));
   for (const path of [`${folder.path}/absent/a.kv`, `${folder.path}/letter.kv`]) {
-    const error = await assertRejects(() => openKeyValueStore(path, runtime), Error);
+    const error = await assertRejects(
+      () => openKeyValueStore(path, runtime, openStoreByUrl),
+      Error,
+    );
     assertEquals(error.constructor, Error);
     assertEquals(error.message.startsWith(`Cannot open the key-value store ${path}: `), true);
   }
@@ -74,7 +78,10 @@ Deno.test("a file that SQLite keeps beside a database was taken for a store, and
   const { runtime } = observed();
   for (const end of ["-wal", "-shm", "-journal", "-WAL", "-mj0A1B2C3D4"]) {
     const path = `${folder.path}/shop.db${end}`;
-    const error = await assertRejects(() => openKeyValueStore(path, runtime), Error);
+    const error = await assertRejects(
+      () => openKeyValueStore(path, runtime, openStoreByUrl),
+      Error,
+    );
     assertEquals(
       error.message,
       `Cannot open the key-value store: kv must not end with "${end}", as the names of files that ` +
@@ -84,12 +91,12 @@ Deno.test("a file that SQLite keeps beside a database was taken for a store, and
     await Deno.writeFile(path, new Uint8Array());
     await Deno.symlink(path, link);
     await assertRejects(
-      () => openKeyValueStore(link, runtime),
+      () => openKeyValueStore(link, runtime, openStoreByUrl),
       Error,
       `must not end with "${end}"`,
     );
   }
-  const store = await openKeyValueStore(`${folder.path}/wal.journal`, runtime);
+  const store = await openKeyValueStore(`${folder.path}/wal.journal`, runtime, openStoreByUrl);
   await store.close();
 });
 
@@ -108,7 +115,7 @@ Deno.test("a store could not be opened while another process created its file", 
         return runtime.random.bytes(length);
       },
     },
-  });
+  }, openStoreByUrl);
   assertEquals((await store.need("limits").get(["a"])).value, undefined);
   assertEquals(seen, []);
   await store.close();
@@ -117,7 +124,7 @@ Deno.test("a store could not be opened while another process created its file", 
 Deno.test("the access token went in clear text to any host of an http:// URL", async () => {
   const { runtime } = observed();
   for (const url of ["http://192.0.2.2:18778", "HTTP://kv.test", "http://127.0.0.1.kv.test/"]) {
-    const error = await assertRejects(() => openKeyValueStore(url, runtime), Error);
+    const error = await assertRejects(() => openKeyValueStore(url, runtime, openStoreByUrl), Error);
     assertEquals(
       error.message,
       "Cannot open the key-value store: kv takes http:// on this machine alone: use https://",
@@ -137,7 +144,7 @@ Deno.test("a database was taken for a store: Deno KV wrote its tables into it", 
     await Deno.symlink(path, links[0]);
     await Deno.link(path, links[1]);
     for (const name of [path, relative(Deno.cwd(), path), ...links]) {
-      await assertRejects(() => openKeyValueStore(name, runtime), Error, "own");
+      await assertRejects(() => openKeyValueStore(name, runtime, openStoreByUrl), Error, "own");
     }
     for (
       const name of [
@@ -151,7 +158,7 @@ Deno.test("a database was taken for a store: Deno KV wrote its tables into it", 
         "https:shop.db",
       ]
     ) {
-      await assertRejects(() => openKeyValueStore(name, runtime), Error, "takes");
+      await assertRejects(() => openKeyValueStore(name, runtime, openStoreByUrl), Error, "takes");
     }
     for (const link of links) await Deno.remove(link);
     const tables = database.prepare("SELECT name FROM sqlite_schema").all();
@@ -168,7 +175,7 @@ Deno.test("a store and a database of one process were one file", async () => {
     await Deno.link(path, `${folder.path}/hard.db`);
     for (const name of [path, `${folder.path}/hard.db`]) {
       await assertRejects(
-        () => openKeyValueStore(name, runtime),
+        () => openKeyValueStore(name, runtime, openStoreByUrl),
         Error,
         "this process has it open",
       );
@@ -177,7 +184,10 @@ Deno.test("a store and a database of one process were one file", async () => {
     await Deno.remove(`${folder.path}/hard.db`);
   }
   // Empty, and open nowhere: it may become a store. Two of one process share it.
-  const stores = [await openKeyValueStore(path, runtime), await openKeyValueStore(path, runtime)];
+  const stores = [
+    await openKeyValueStore(path, runtime, openStoreByUrl),
+    await openKeyValueStore(path, runtime, openStoreByUrl),
+  ];
   await assertRejects(() => openDatabase(`sqlite:${path}`), Error, "Deno KV");
   for (const store of stores) await store.close();
   await (await openDatabase(`sqlite:${path}`)).close();

@@ -29,10 +29,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...["protocol", "problem"],
   ],
   engines: [
-    ...["search", "db", "compile", "plan", "filter", "sql", "schema", "runtime", "options"],
+    ...["search", "db", "compile", "plan", "filter", "sql", "schema", "kv", "runtime", "options"],
     ...["protocol", "problem"],
   ],
-  billing: ["guard", "idempotency", "auth", "kv", "runtime", "options", "protocol", "problem"],
+  billing: [
+    ...["guard", "idempotency", "engines", "auth", "kv", "runtime", "options", "protocol"],
+    ...["problem"],
+  ],
   resource: [
     ...["api", "live", "search", "guard", "idempotency", "db", "compile", "plan", "auth", "filter"],
     ...["schema", "kv", "runtime", "options", "protocol", "problem"],

@@ -108,7 +108,7 @@ testUnless(
     const { stdout, stderr } = await bundle("driver");
     assertEquals(stdout, "200 []\n", stderr);
     // A URL alone names the driver at run time only; the message says what to write.
-    assert((await bundle("url")).stderr.includes("call openDatabase(await openPostgres(…))"));
+    assert((await bundle("url")).stderr.includes("pass await openPostgres(…) in place of the URL"));
   },
 );
 

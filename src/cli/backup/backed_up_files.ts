@@ -3,7 +3,7 @@ import { consoleObserver } from "../../runtime/console_observer.ts";
 import { fileOfDatabase } from "../../engines/backup_files.ts";
 import { openDrizzleOfConfig } from "../../engines/drizzle/open_configured_database.ts";
 import { withoutSecrets } from "../../engines/server_url.ts";
-import { requireStoreLocation } from "../../kv/key_value_location.ts";
+import { isStoreFile, requireStoreLocation } from "../../kv/key_value_location.ts";
 import { defaultStoreFile } from "../command_options.ts";
 import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
 import { sqlitePathOf } from "../database/resolve_database_url.ts";
@@ -53,7 +53,7 @@ function filesOf(path: string | null, kv: string | null, label: string): Service
       `${label} is no file: back it up by its own means, for example pg_dump --format=custom`,
     );
   }
-  const isFile = kv !== null && kv !== ":memory:" && !/^https?:/i.test(kv);
+  const isFile = isStoreFile(kv);
   if (isFile) requireStoreLocation(kv);
   else {
     notices.push(

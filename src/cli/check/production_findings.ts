@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path";
 import type { OpenConfig } from "../../app/config.ts";
 import { fileOfDatabase } from "../../engines/backup_files.ts";
+import { isStoreFile } from "../../kv/key_value_location.ts";
 import { isInProduction } from "../../runtime/production.ts";
 import { programName } from "../../runtime/program_name.ts";
 import { findSecrets } from "../../runtime/resolve_secrets.ts";
@@ -86,9 +87,8 @@ function openResources({ resources, abuseProtection }: OpenConfig): Points {
 
 async function readableFiles(database: string | null, kv: OpenConfig["kv"]): Promise<Points> {
   const ends = database === null ? [] : ["", "-wal", "-shm", "-turn", "-next"];
-  const isFile = typeof kv === "string" && !/^(?::memory:$|https?:)/.test(kv);
   const points: Record<string, boolean> = {};
-  for (const file of [...ends.map((end) => database + end), ...isFile ? [kv] : []]) {
+  for (const file of [...ends.map((end) => database + end), ...isStoreFile(kv) ? [kv] : []]) {
     const mode = await Deno.stat(file).then(({ mode }) => mode ?? 0, () => 0);
     const shown = (mode & 0o777).toString(8);
     const message = `other users can use ${file} (mode ${shown}): chmod 600 ${file}`;

@@ -20,6 +20,7 @@ import {
 } from "./worker_process.ts";
 import type { WorkerShare } from "./worker_share.ts";
 import { findDenoOpenKv } from "../../kv/deno_kv.ts";
+import { isDatabaseUrl } from "../../kv/key_value_location.ts";
 import type { CliService } from "../cli_service.ts";
 
 interface WorkerContext {
@@ -197,7 +198,7 @@ export function requireSharedStores(config: CliService["config"]): void {
 /** Returns true if the store is in memory. Without `--unstable-kv`, every path counts as memory. */
 function isInMemory(kv: ServeConfig["kv"]): boolean {
   if (kv === undefined || kv === ":memory:") return true;
-  return typeof kv === "string" && findDenoOpenKv() === undefined;
+  return typeof kv === "string" && !isDatabaseUrl(kv) && findDenoOpenKv() === undefined;
 }
 
 export type SupervisorChannel = ReturnType<typeof openSupervisorChannel>;

@@ -12,6 +12,7 @@ import type { LiveLimits } from "../../../../src/live/live_limits.ts";
 import type { SubscribeRequest } from "../../../../src/live/stream/stream_request.ts";
 import { resolveAbuseProtection } from "../../../../src/guard/abuse_protection_options.ts";
 import { createGuard } from "../../../../src/guard/guard.ts";
+import { openStoreByUrl } from "../../../../src/engines/open_driver.ts";
 import { openKeyValueStore } from "../../../../src/kv/open_key_value_store.ts";
 import { Problem, problemReply } from "../../../../src/problem/problem.ts";
 import type { Reply } from "../../../../src/protocol/reply.ts";
@@ -129,7 +130,11 @@ async function answering(
 ): Promise<Instance["answer"]> {
   const definitions = given.map(readDefinition);
   const abuse = resolveAbuseProtection(undefined, false, runtime);
-  const guard = createGuard({ abuse, store: await openKeyValueStore(undefined, runtime), runtime });
+  const guard = createGuard({
+    abuse,
+    store: await openKeyValueStore(undefined, runtime, openStoreByUrl),
+    runtime,
+  });
   const secret = "a secret for the tests only";
   const context: ResourceContext = {
     shared: {

@@ -1,0 +1,301 @@
+import { Buffer } from "node:buffer";
+import { deserialize, serialize } from "node:v8";
+import { encodeKey, encodePrefix } from "../../../kv/key_encoding.ts";
+import type {
+  KeyValue,
+  KeyValueCommit,
+  KeyValueCommitResult,
+  KeyValueEntry,
+  KeyValueKey,
+  KeyValuePage,
+} from "../../../kv/key_value.ts";
+import { serializeValue, validateCommit, validatePage } from "../../../kv/memory_key_value.ts";
+import { StoreError, type StoreErrorKind } from "../../../kv/store_error.ts";
+import { bytesToHex } from "../../../protocol/byte_text.ts";
+import { waitBackoff } from "../../../runtime/backoff.ts";
+import { type Deadline, deadline, type Runtime } from "../../../runtime/runtime.ts";
+import type { SqlValue, Statement } from "../../../sql/fragment.ts";
+import { DatabaseError } from "../../../db/database_error.ts";
+import type { Driver } from "../../../db/driver.ts";
+import { createStore, serverName, serverTime, storeNames, sweepStepMs } from "./store_schema.ts";
+
+export interface PostgresStoreParts extends Pick<Runtime, "clock" | "random"> {
+  readonly driver: Driver;
+  readonly schema: string;
+}
+
+/** The timeout of an operation, in milliseconds. */
+export const operationMs = 3_000;
+
+/** The minimum time to find out if a commit happened whose acknowledgement is lost, in ms. */
+const proofMs = 500;
+
+/** The time between two sweeps, in milliseconds, and the number of records in one statement. */
+const [sweepPauseMs, sweepSize] = [60_000, 1_000];
+
+/** A commit with more keys locks the whole store, because the server's lock table is limited. */
+const maxLocks = 128;
+
+interface ServerClock {
+  readonly name: string;
+  /** The server's time minus `elapsedMs` of this process, at least, in milliseconds. */
+  readonly aheadMs: number;
+}
+
+/** A store in a table of a Postgres database. Each operation is one statement. */
+export class PostgresKeyValue implements KeyValue {
+  readonly #parts: PostgresStoreParts;
+  readonly #names: ReturnType<typeof storeNames>;
+  /** The versions of refused claims, whose records count as missing. */
+  readonly #refused = new Set<string>();
+  #server: ServerClock | null = null;
+  #sweptAtMs = -Infinity;
+  #isClosed = false;
+
+  constructor(parts: PostgresStoreParts) {
+    this.#parts = parts;
+    this.#names = storeNames(parts.schema);
+  }
+
+  /** Creates the table if it is missing, and compares the clocks. */
+  async prepare(): Promise<ServerClock> {
+    const { driver, schema, clock } = this.#parts;
+    const text = `SELECT ${serverName}, ${serverTime}, current_setting('transaction_isolation'),
+      EXISTS (SELECT FROM pg_proc WHERE proname = '_service_kv_commit'
+        AND pronamespace = to_regnamespace($1))`;
+    const { rows: [row = []] } = await driver.query({ text, values: [`"${schema}"`] });
+    const [name = "", time, isolation, hasProcedure] = row.map(String);
+    const server = { name, aheadMs: Number(time) - clock.elapsedMs() };
+    // At any other level, a commit does not see what was committed while it waited for its locks.
+    if (isolation !== "read committed") {
+      throw new Error(
+        `its default_transaction_isolation is "${isolation}": set it for the role, ` +
+          "ALTER ROLE … SET default_transaction_isolation = 'read committed'",
+      );
+    }
+    if (hasProcedure !== "t") await createStore(driver, schema);
+    return this.#server = server;
+  }
+
+  async get(key: KeyValueKey): Promise<KeyValueEntry> {
+    return (await this.getMany([key]))[0]!;
+  }
+
+  async getMany(
+    keys: readonly KeyValueKey[],
+    limit: Deadline = this.#deadline(operationMs),
+  ): Promise<readonly KeyValueEntry[]> {
+    const codes = keys.map(encodeKey);
+    const rows = await this.#read("key = ANY ($3::bytea[])", [list(codes.map(hexOf))], limit);
+    const found = new Map(rows.map((row) => [row[2], row]));
+    return keys.map((key, index) => {
+      const row = found.get(hexOf(codes[index] ?? ""));
+      return row === undefined ? { key, value: undefined, versionstamp: null } : toEntry(row);
+    });
+  }
+
+  async list(page: KeyValuePage): Promise<readonly KeyValueEntry[]> {
+    validatePage(page);
+    const { prefix, after, limit, reverse = false } = page;
+    const code = encodePrefix(prefix);
+    // No part begins with the byte 0xff.
+    const bounds = [reverse || after === undefined ? code : encodeKey(after)];
+    bounds.push(reverse && after !== undefined ? encodeKey(after) : `${code}\xff`);
+    const order = `ORDER BY key ${reverse ? "DESC" : ""} LIMIT $5::bigint`;
+    const rows = await this.#read(
+      `key > $3::bytea AND key < $4::bytea ${order}`,
+      [...bounds.map(hexOf), limit],
+      this.#deadline(operationMs),
+    );
+    return rows.map(toEntry);
+  }
+
+  async commit(commit: KeyValueCommit): Promise<KeyValueCommitResult> {
+    validateCommit(commit);
+    const { clock, random } = this.#parts;
+    const limit = this.#deadline(operationMs);
+    const versionstamp = bytesToHex(random.bytes(12));
+    const values = commitValues(commit, clock.now());
+    const result = { ok: true, versionstamp } as const;
+    const text = `CALL ${this.#names.procedure}($1::integer[],$2::bytea[],$3::bytea[],$4::bytea[],
+      $5::bytea[],$6::bigint[],$7::bytea[],$8::bytea,$9::bigint,$10::text,$11::bigint,NULL)`;
+    this.#sweep();
+    try {
+      for (;;) {
+        const server = await this.#currentServer(limit);
+        const until = Math.floor(clock.elapsedMs() + limit.leftMs() + server.aheadMs);
+        const [now, refused] = this.#live();
+        const all = [...values, refused, `\\x${versionstamp}`, now, server.name, until];
+        const [[done] = []] = await this.#query({ text, values: all }, limit, "unknown-outcome");
+        if (done !== null) return done === "t" ? result : { ok: false };
+        // The server has started again, or its clock has changed: the clocks are compared again.
+        if (this.#server === server) this.#server = null;
+      }
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.kind !== "unknown-outcome") throw error;
+      if (await this.#isDone(commit, versionstamp, limit)) return result;
+      this.#refuse(commit, versionstamp);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#parts.driver.close();
+  }
+
+  #deadline(limitMs: number): Deadline {
+    const tooLate = () => new Error(`No answer came within ${limitMs} ms`);
+    return deadline(limitMs, this.#parts.clock, tooLate);
+  }
+
+  #live(): readonly [now: number, refused: string] {
+    return [this.#parts.clock.now(), listOfHex([...this.#refused])];
+  }
+
+  /** Returns the clock of the server. If the server was down at the start, creates the table. */
+  async #currentServer(limit: Deadline): Promise<ServerClock> {
+    return this.#server ?? await this.#within(() => this.prepare(), limit, "unavailable");
+  }
+
+  async #read(where: string, values: readonly SqlValue[], limit: Deadline): Promise<Rows> {
+    await this.#currentServer(limit);
+    const text = `SELECT version, value, key FROM ${this.#names.table} WHERE version <> ALL
+      ($2::bytea[]) AND (expires_at IS NULL OR expires_at > $1::bigint) AND ${where}`;
+    // A read by keys is quick, so the driver may send several of them on one connection.
+    const isSingle = values.length === 1;
+    const statement = { text, values: [...this.#live(), ...values], isSingle };
+    return await this.#query(statement, limit, "unavailable");
+  }
+
+  /** Runs a statement. `lost` is the kind of the error if the outcome is unknown. */
+  async #query(statement: Statement, limit: Deadline, lost: StoreErrorKind): Promise<Rows> {
+    const { driver } = this.#parts;
+    return (await this.#within(async () => await driver.query(statement), limit, lost)).rows;
+  }
+
+  async #within<T>(work: () => Promise<T>, limit: Deadline, lost: StoreErrorKind): Promise<T> {
+    if (this.#isClosed) throw new StoreError("unavailable", new Error("The store is closed"));
+    try {
+      return await limit.within(work());
+    } catch (error) {
+      const isRefused = error instanceof DatabaseError && error.kind !== "unknown-outcome";
+      throw new StoreError(isRefused ? "unavailable" : lost, error);
+    }
+  }
+
+  /** Returns true if the record of the claim shows that a commit happened. */
+  async #isDone({ claim }: KeyValueCommit, version: string, until: Deadline): Promise<boolean> {
+    const limit = this.#deadline(Math.max(proofMs, until.leftMs()));
+    for (let tries = 1; claim !== undefined && limit.leftMs() > 0 && !this.#isClosed; tries++) {
+      try {
+        return (await this.getMany([claim], limit))[0]?.versionstamp === version;
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+        await waitBackoff(tries, this.#parts);
+      }
+    }
+    return false;
+  }
+
+  /** Ignores the claim of a refused request, and deletes it when the server is available again. */
+  #refuse({ claim, isProvisional = false }: KeyValueCommit, version: string): void {
+    if (claim === undefined || !isProvisional) return;
+    const { clock, driver } = this.#parts;
+    const text = `DELETE FROM ${this.#names.table} WHERE key = $1::bytea AND version = $2::bytea`;
+    const values = [hexOf(encodeKey(claim)), `\\x${version}`];
+    // The first time is after the deadline of the commit, which the server can no longer carry out.
+    const removeLater = () =>
+      clock.after(operationMs + 1_000, async () => {
+        if (this.#isClosed) return;
+        try {
+          await driver.query({ text, values });
+          this.#refused.delete(version);
+        } catch {
+          removeLater();
+        }
+      });
+    this.#refused.add(version);
+    removeLater();
+  }
+
+  /** Deletes expired records once a minute. Commits start it: without them, nothing is added. */
+  #sweep(): void {
+    const { clock, driver } = this.#parts;
+    if (clock.elapsedMs() - this.#sweptAtMs < sweepPauseMs) return;
+    this.#sweptAtMs = clock.elapsedMs();
+    const text = `DELETE FROM ${this.#names.table} WHERE key IN (SELECT key
+      FROM ${this.#names.table} WHERE sweep_at < $1::bigint LIMIT ${sweepSize}
+      FOR UPDATE SKIP LOCKED)`;
+    const sweep = async () => {
+      await this.prepare();
+      for (let count = sweepSize; count === sweepSize;) {
+        const values = [Math.floor(clock.now() / sweepStepMs)];
+        count = (await driver.query({ text, values })).changed;
+      }
+    };
+    // If the sweep fails, the next one deletes the records.
+    sweep().catch(() => {});
+  }
+}
+
+type Rows = readonly (readonly SqlValue[])[];
+
+/** Returns the locks, checks and mutations of a commit, as the procedure takes them. */
+function commitValues(
+  { checks = [], mutations }: KeyValueCommit,
+  now: number,
+): readonly (string | null)[] {
+  const last = new Map<string, readonly [value: string | null, expiresAt: number | null]>();
+  for (const mutation of mutations) {
+    const code = encodeKey(mutation.key);
+    if (mutation.kind === "delete") last.set(code, [null, null]);
+    else {
+      const { key, value, expireInMs } = mutation;
+      serializeValue(key, value);
+      // A list returns the key as it was set.
+      const bytes = bytesToHex(serialize([key, value]));
+      last.set(code, [`\\x${bytes}`, expireInMs === undefined ? null : now + expireInMs]);
+    }
+  }
+  const checked = checks.map(({ key }) => encodeKey(key));
+  const locks = new Set([...last.keys(), ...checked].map(lockOf));
+  const versions = checks.map(({ versionstamp }) =>
+    versionstamp === null || /^[0-9a-f]{24}$/.test(versionstamp) ? versionstamp : ""
+  );
+  return [
+    locks.size > maxLocks ? null : `{${[...locks].sort((left, right) => left - right)}}`,
+    list(checked.map(hexOf)),
+    listOfHex(versions),
+    list([...last.keys()].map(hexOf)),
+    list([...last.values()].map(([value]) => value)),
+    `{${[...last.values()].map(([, expiresAt]) => expiresAt ?? "NULL")}}`,
+  ];
+}
+
+/** Returns the lock of a key: FNV-1a, in 32 bits. Two keys may have the same lock. */
+function lockOf(code: string): number {
+  let hash = 0x811c9dc5 | 0;
+  for (let at = 0; at < code.length; at++) {
+    hash = Math.imul(hash ^ code.charCodeAt(at), 0x01000193);
+  }
+  return hash;
+}
+
+function toEntry([version, bytes]: readonly SqlValue[]): KeyValueEntry {
+  const [key, value] = deserialize(Buffer.from(String(bytes).slice(2), "hex"));
+  return { key, value, versionstamp: String(version).slice(2) };
+}
+
+function hexOf(code: string): string {
+  return `\\x${Buffer.from(code, "latin1").toString("hex")}`;
+}
+
+function listOfHex(items: readonly (string | null)[]): string {
+  return list(items.map((item) => item === null ? null : `\\x${item}`));
+}
+
+/** Returns an array literal. In its quotes, a backslash must be doubled. */
+function list(items: readonly (string | null)[]): string {
+  return `{${items.map((item) => item === null ? "NULL" : `"\\${item}"`)}}`;
+}

@@ -1,0 +1,101 @@
+import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { DatabaseError } from "../../../db/database_error.ts";
+import type { Driver } from "../../../db/driver.ts";
+
+/** The first number of the advisory locks of all stores. Keys have the number that follows. */
+const locks = 72_371_210;
+
+/** The expiry of records is indexed in steps of this time, in milliseconds. */
+export const sweepStepMs = 300_000;
+
+/** SQL: a string that changes when the server starts again, or another server takes its place. */
+export const serverName = "extract(epoch FROM pg_postmaster_start_time())::text";
+
+/** SQL: the time by the clock of the server, in milliseconds. */
+export const serverTime = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
+/** Returns the names of a store's table and procedure, as SQL. */
+export function storeNames(schema: string) {
+  const [table, procedure] = ["_service_kv", "_service_kv_commit"].map((name) =>
+    `${quoteIdentifier(schema)}."${name}"`
+  );
+  return { table: `${table}`, procedure: `${procedure}` };
+}
+
+/** Creates the parts of a store. Another process that does the same waits. */
+export async function createStore(driver: Driver, schema: string): Promise<void> {
+  const { rows } = await driver.query({
+    text: "SELECT to_regnamespace($1)",
+    values: [`"${schema}"`],
+  });
+  const first = rows[0]?.[0] === null ? [`CREATE SCHEMA IF NOT EXISTS "${schema}"`] : [];
+  try {
+    await driver.transaction(async (connection) => {
+      await connection.query({ text: `SELECT pg_advisory_xact_lock(${locks}, 1)`, values: [] });
+      for (const text of [...first, ...storeSchema(schema)]) {
+        await connection.query({ text, values: [] });
+      }
+    });
+  } catch (cause) {
+    if (!(cause instanceof DatabaseError) || cause.kind !== "forbidden") throw cause;
+    throw new Error(
+      `the role may not create tables in the schema "${schema}": open the store once as the ` +
+        "owner of the schema, and grant this role the rights to the table _service_kv",
+      { cause },
+    );
+  }
+}
+
+/**
+ * Returns the statements that create a store. `expires_at` has no index: an update that changes an
+ * indexed column leaves a dead entry in each index of the table. `sweep_at` is the expiry in coarse
+ * steps, which an update rarely changes.
+ *
+ * The locks of a commit also exclude other commits from keys without a record. They are sorted, so
+ * that commits never deadlock. NULL for `locks` excludes all other commits. Each statement of the
+ * procedure has a new snapshot, which is taken after the locks.
+ *
+ * `done` remains NULL, and nothing is done, if the deadline `until_` has passed by the clock of the
+ * server, or if the deadline was computed by the clock of another server than `server_`.
+ *
+ * A cached plan must not scan the table, which can grow much before its statistics change.
+ */
+function storeSchema(schema: string): readonly string[] {
+  const { table, procedure } = storeNames(schema);
+  return [
+    `CREATE TABLE IF NOT EXISTS ${table} (key bytea PRIMARY KEY, version bytea NOT NULL,
+      expires_at bigint, sweep_at integer, value bytea NOT NULL
+    ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02,
+      autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0,
+      toast.autovacuum_vacuum_scale_factor = 0.02)`,
+    `CREATE INDEX IF NOT EXISTS "_service_kv_sweep" ON ${table} (sweep_at)
+      WHERE sweep_at IS NOT NULL`,
+    `CREATE OR REPLACE PROCEDURE ${procedure}(
+  locks integer[], checks bytea[], versions bytea[], keys bytea[], vals bytea[], expiries bigint[],
+  gone bytea[], version_ bytea, now_ bigint, server_ text, until_ bigint, INOUT done boolean
+) LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+DECLARE one integer;
+BEGIN
+  IF locks IS NULL THEN PERFORM pg_advisory_xact_lock(${locks}, 0);
+  ELSE
+    PERFORM pg_advisory_xact_lock_shared(${locks}, 0);
+    FOREACH one IN ARRAY locks LOOP PERFORM pg_advisory_xact_lock(${locks + 1}, one); END LOOP;
+  END IF;
+  IF server_ <> ${serverName} OR until_ < ${serverTime} THEN RETURN; END IF;
+  done := NOT EXISTS (
+    SELECT FROM unnest(checks, versions) AS c(key, version)
+    WHERE (SELECT k.version FROM ${table} k WHERE k.key = c.key AND k.version <> ALL (gone)
+      AND (k.expires_at IS NULL OR k.expires_at > now_)) IS DISTINCT FROM c.version);
+  IF NOT done THEN RETURN; END IF;
+  IF array_position(vals, NULL) IS NOT NULL THEN
+    DELETE FROM ${table} WHERE key = ANY (ARRAY(
+      SELECT m.key FROM unnest(keys, vals) AS m(key, value) WHERE m.value IS NULL));
+  END IF;
+  INSERT INTO ${table} AS k (key, version, expires_at, sweep_at, value)
+    SELECT m.key, version_, m.at, m.at / ${sweepStepMs} + 1, m.value
+    FROM unnest(keys, vals, expiries) AS m(key, value, at) WHERE m.value IS NOT NULL
+  ON CONFLICT (key) DO UPDATE SET version = excluded.version, value = excluded.value,
+    expires_at = excluded.expires_at, sweep_at = excluded.sweep_at;
+END $body$`,
+  ];
+}
