@@ -1,11 +1,15 @@
-/** One of several processes that count in one file; prints how many changes and claims it made. */
+/** One of several processes that count in one file or database; prints how many changes and claims it made. */
 import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
+import { openPostgresKeyValue } from "../../src/engines/postgres/kv/open_postgres_key_value.ts";
 import { HotKeys } from "../../src/kv/hot_keys.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
 const runtime = systemRuntime(() => {});
 const options = { ...runtime, deadlineMs: 20_000 };
-const store = createDenoKeyValue(await Deno.openKv(Deno.args[0]), options);
+const [place = ""] = Deno.args;
+const store = place.startsWith("postgres:")
+  ? await openPostgresKeyValue(place)
+  : createDenoKeyValue(await Deno.openKv(place), options);
 const hot = new HotKeys(store, options);
 let [changes, claims] = [0, 0];
 
