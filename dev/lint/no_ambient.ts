@@ -89,7 +89,7 @@ const ambientFiles: readonly string[] = [
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   systemRuntime: [
     ...["src/app/app.ts", "src/app/track_mutations.ts", "src/engines/open_database.ts", "src/cli/"],
-    "src/billing/open_billing.ts",
+    ...["src/billing/open_billing.ts", "src/engines/postgres/kv/open_postgres_key_value.ts"],
   ],
   // A driver that is opened without an app has no Runtime. It needs a clock, but no randomness.
   systemClock: ["src/engines/sqlite/driver/", "src/engines/postgres/driver/"],

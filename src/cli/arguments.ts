@@ -218,7 +218,8 @@ Options:
       --act-as supabase the policies of Postgres decide: requests have the role and the claims of their
                        token, which SUPABASE_URL or SUPABASE_JWT_SECRET verifies. With DATABASE
       --users          accounts and API keys: those with the role writer may write; with DATABASE
-      --kv FILE        where accounts and API keys are kept; ${defaultStoreFile} unless set
+      --kv FILE|URL    where accounts and API keys are kept: a file, or a postgres:// URL;
+                       ${defaultStoreFile} unless set
   -c, --config FILE    serve the configuration that FILE exports as default
   -w, --workers N      serve by N processes on the port, on Linux; one that ends is replaced, and
                        a SIGHUP replaces all, one after the other, without a failed request

@@ -125,6 +125,7 @@ type StoreOpener = (url: string, options: object, runtime: Runtime) => Promise<K
 export async function openStoreByUrl(url: string, runtime: Runtime): Promise<KeyValue> {
   const file = "./postgres/kv/open_postgres_key_value.ts";
   const driver = { ...packagedDrivers.postgres, file, opener: "openPostgresKeyValue" };
+  // The cast is safe: the module exports a function of this type, and a test calls it.
   const { openPostgresKeyValue } = await load(driver) as Record<string, StoreOpener>;
   return await openPostgresKeyValue!(url, {}, runtime);
 }

@@ -1,11 +1,13 @@
 /** One of several processes that share budgets: prints how many requests it served. */
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { openSharedStore } from "../support/open_store.ts";
 import { all, createApp, integer, openDatabase, resource, table, text } from "../../mod.ts";
 
 const [kv = "", processes = "", requests = ""] = Deno.args;
 const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
 const db = await openDatabase("sqlite::memory:");
 await db.createTables([notes]);
-const store = await Deno.openKv(kv);
+const store = await openSharedStore(kv, systemRuntime(() => {}));
 const app = await createApp({
   db,
   kv: store,
@@ -15,9 +17,8 @@ const app = await createApp({
 });
 
 // They begin together, so that they compete.
-await store.set(["ready", Deno.pid], true);
-const prefix = { prefix: ["ready"] };
-while ((await Array.fromAsync(store.list(prefix))).length < Number(processes));
+await store.commit({ mutations: [{ kind: "set", key: ["ready", Deno.pid], value: true }] });
+while ((await store.list({ prefix: ["ready"], limit: 9 })).length < Number(processes));
 
 async function requestFrom(hostname: string): Promise<number> {
   const answer = await app.fetch(new Request("http://test/api/notes"), {

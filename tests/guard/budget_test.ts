@@ -12,48 +12,64 @@ import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { budget, statusCounts, withGuard } from "../http/guard_support.ts";
 import { startChild } from "../serve/child_process.ts";
 import { faultyKv } from "../support/faulty_kv.ts";
+import { testOnPostgres } from "../support/postgres_tests.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
-Deno.test("four processes on one file serve each budget of 10 exactly 10 times in 200 requests", async () => {
-  await using folder = await scratchFolder();
-  const script = new URL("budget_process.ts", import.meta.url).pathname;
-  const children = Array.from(
-    { length: 4 },
-    () => startChild([script, `${folder.path}/limits.kv`, "4", "50"]),
-  );
-  try {
-    const ends = await Promise.all(
-      children.map((child) => child.printed(/served (\d+) refused (\d+) of (\d+)/)),
-    );
-    const sum = (group: number) => ends.reduce((total, end) => total + Number(end[group]), 0);
-    assertEquals([sum(1), sum(2), sum(3)], [200, 3_800, 4_000], "20 callers");
-  } finally {
-    for (const child of children) await child[Symbol.asyncDispose]();
-  }
-});
+/** A test over a file, and over a database. */
+function overEachStore(name: string, work: (place: string) => Promise<void>): void {
+  Deno.test(`${name}: file`, async () => {
+    await using folder = await scratchFolder();
+    await work(`${folder.path}/limits.kv`);
+  });
+  testOnPostgres(name, work);
+}
 
-Deno.test("a process that is killed loses the share that it holds, and no other serves more for it", async () => {
-  await using folder = await scratchFolder();
-  const script = new URL("share_process.ts", import.meta.url).pathname;
-  const capacity = 1_000;
-  const served: number[] = [];
-  for (const requests of [100, 150, 2 * capacity]) {
-    await using child = startChild([
-      script,
-      `${folder.path}/limits.kv`,
-      `${capacity}`,
-      `${requests}`,
-    ]);
-    const [, count] = await child.printed(/served (\d+)/);
-    assertEquals(await child.ended(), 137, "kill -9");
-    served.push(Number(count));
-  }
-  assertEquals(served.slice(0, 2), [100, 150]);
-  const lost = capacity - served.reduce((sum, count) => sum + count, 0);
-  // A share is a sixteenth, and the next one is fetched when half of it is spent.
-  const most = 2 * 1.5 * capacity / 16;
-  assert(lost > 0 && lost <= most, `${lost} of ${capacity} are lost, ${most} at most`);
-});
+overEachStore(
+  "four processes on one store serve each budget of 10 exactly 10 times in 200 requests",
+  async (place) => {
+    const script = new URL("budget_process.ts", import.meta.url).pathname;
+    const children = Array.from(
+      { length: 4 },
+      () => startChild([script, place, "4", "50"]),
+    );
+    try {
+      const ends = await Promise.all(
+        children.map((child) => child.printed(/served (\d+) refused (\d+) of (\d+)/)),
+      );
+      const sum = (group: number) => ends.reduce((total, end) => total + Number(end[group]), 0);
+      assertEquals([sum(1), sum(2), sum(3)], [200, 3_800, 4_000], "20 callers");
+    } finally {
+      for (const child of children) await child[Symbol.asyncDispose]();
+    }
+  },
+);
+
+Deno.test(
+  "a process that is killed loses the share that it holds, and no other serves more for it",
+  async () => {
+    await using folder = await scratchFolder();
+    const place = `${folder.path}/limits.kv`;
+    const script = new URL("share_process.ts", import.meta.url).pathname;
+    const capacity = 1_000;
+    const served: number[] = [];
+    for (const requests of [100, 150, 2 * capacity]) {
+      await using child = startChild([
+        script,
+        place,
+        `${capacity}`,
+        `${requests}`,
+      ]);
+      const [, count] = await child.printed(/served (\d+)/);
+      assertEquals(await child.ended(), 137, "kill -9");
+      served.push(Number(count));
+    }
+    assertEquals(served.slice(0, 2), [100, 150]);
+    const lost = capacity - served.reduce((sum, count) => sum + count, 0);
+    // A share is a sixteenth, and the next one is fetched when half of it is spent.
+    const most = 2 * 1.5 * capacity / 16;
+    assert(lost > 0 && lost <= most, `${lost} of ${capacity} are lost, ${most} at most`);
+  },
+);
 
 Deno.test("a file that is locked at every second operation costs no request its answer", async () => {
   await using folder = await scratchFolder();

@@ -1,15 +1,12 @@
 /** One of several processes that count in one file or database; prints how many changes and claims it made. */
-import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
-import { openPostgresKeyValue } from "../../src/engines/postgres/kv/open_postgres_key_value.ts";
 import { HotKeys } from "../../src/kv/hot_keys.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { openSharedStore } from "../support/open_store.ts";
 
 const runtime = systemRuntime(() => {});
 const options = { ...runtime, deadlineMs: 20_000 };
 const [place = ""] = Deno.args;
-const store = place.startsWith("postgres:")
-  ? await openPostgresKeyValue(place)
-  : createDenoKeyValue(await Deno.openKv(place), options);
+const store = await openSharedStore(place, options);
 const hot = new HotKeys(store, options);
 let [changes, claims] = [0, 0];
 

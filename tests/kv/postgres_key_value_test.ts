@@ -7,7 +7,7 @@ import {
   openPostgresKeyValue,
   type PostgresKeyValueOptions,
 } from "../../src/engines/postgres/kv/open_postgres_key_value.ts";
-import { type KeyValue, type KeyValueKey, type KeyValueMutation } from "../../src/kv/key_value.ts";
+import type { KeyValue, KeyValueKey, KeyValueMutation } from "../../src/kv/key_value.ts";
 import { StoreError } from "../../src/kv/store_error.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -188,8 +188,8 @@ testOnDatabase("a claim of a refused request is no claim, and is removed", async
 testOnDatabase(
   "a commit whose deadline has passed by the server's clock is not done",
   async (url, driver) => {
-    let behindMs = 0;
-    const clock = { ...system.clock, elapsedMs: () => system.clock.elapsedMs() - behindMs };
+    let lagMs = 0;
+    const clock = { ...system.clock, elapsedMs: () => system.clock.elapsedMs() - lagMs };
     const store = await openPostgresKeyValue(url, { schema: "late" }, { ...system, clock });
     await set(store, ["a"], 1);
     const call = (server: string, until: string) =>
@@ -205,7 +205,7 @@ testOnDatabase(
     assertEquals(await cellOf(driver, "SELECT count(*) FROM late._service_kv"), "1");
     assertEquals(await call(server, `${now} + 9000`), "t");
     // The clocks differ by a minute more than they did: the store compares them again.
-    behindMs = 60_000;
+    lagMs = 60_000;
     assertEquals((await claim(store, ["b"], 1)).ok, true);
     await store.close();
   },

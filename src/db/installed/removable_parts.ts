@@ -7,10 +7,11 @@ export interface RemovablePart {
 /** The temporary name that SQLite's table `sqlite_sequence` receives in order to be dropped. */
 export const temporarySequenceTable = "_service_sequence";
 
-/** The names of the service's tables: the log, the idempotency store, search and migrations. */
+/** The names of the service's tables: the log, the stores, search and migrations. */
 export const ownTables: readonly string[] = [
   ...["_service_changes", "_service_meta", "_service_replaced", "_service_epoch"],
-  ...["_service_search", "_service_idempotency", "_service_migrations", temporarySequenceTable],
+  ...["_service_search", "_service_idempotency", "_service_migrations", "_service_kv"],
+  temporarySequenceTable,
 ];
 
 /** Returns the count in words, like `3 tables and 1 trigger`. */

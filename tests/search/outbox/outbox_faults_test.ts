@@ -1,6 +1,8 @@
 import { assertEquals } from "@std/assert";
 import type { KeyValue } from "../../../src/kv/key_value.ts";
 import { StoreError } from "../../../src/kv/store_error.ts";
+import { postgresStores } from "../../support/postgres_stores.ts";
+import { testUnless } from "../../support/skip.ts";
 import { Crash, type Moment, openOutboxWorld, type OutboxProcess, steps } from "./outbox_world.ts";
 
 const faults = ["throw before", "throw after", "crash before", "crash after"] as const;
@@ -12,35 +14,49 @@ const writes = {
   delete: ["old", null],
 } as const;
 
+const inPostgres = postgresStores();
+
+function overEachStore(name: string, work: (open: typeof openOutboxWorld) => Promise<void>): void {
+  Deno.test(name, () => work(openOutboxWorld));
+  testUnless(
+    inPostgres.missing,
+    `${name}: the outbox is in Postgres`,
+    () => work(() => openOutboxWorld(inPostgres.open)),
+  );
+}
+
 for (const [write, [before, after]] of Object.entries(writes)) {
   for (const fault of faults) {
-    Deno.test(`a ${write}, ${fault} each step: after a drain the index equals the rows`, async () => {
-      await using world = await openOutboxWorld();
-      for (const step of steps) {
-        await world.reset();
-        const first = world.start();
-        if (before !== null) await first.write(1, before);
-        await first.drain();
+    overEachStore(
+      `a ${write}, ${fault} each step: after a drain the index equals the rows`,
+      async (open) => {
+        await using world = await open();
+        for (const step of steps) {
+          await world.reset();
+          const first = world.start();
+          if (before !== null) await first.write(1, before);
+          await first.drain();
 
-        let met = 0;
-        const moment: Moment = async (at, side) => {
-          if (at !== step || !fault.endsWith(side) || met > 0) return;
-          met++;
-          if (fault.startsWith("crash")) await process.crash();
-          throw new StoreError(side === "before" ? "unavailable" : "unknown-outcome", fault);
-        };
-        const process: OutboxProcess = world.start(moment);
-        await ignoringFaults(() => process.write(1, after));
-        await ignoringFaults(() => process.drain());
-        assertEquals(met, 1, `${fault} ${step} was met`);
-        if (!fault.startsWith("crash")) {
-          // The process lives, and what it could not store is in its memory.
-          world.advance(310_000);
-          await process.drain();
+          let met = 0;
+          const moment: Moment = async (at, side) => {
+            if (at !== step || !fault.endsWith(side) || met > 0) return;
+            met++;
+            if (fault.startsWith("crash")) await process.crash();
+            throw new StoreError(side === "before" ? "unavailable" : "unknown-outcome", fault);
+          };
+          const process: OutboxProcess = world.start(moment);
+          await ignoringFaults(() => process.write(1, after));
+          await ignoringFaults(() => process.drain());
+          assertEquals(met, 1, `${fault} ${step} was met`);
+          if (!fault.startsWith("crash")) {
+            // The process lives, and what it could not store is in its memory.
+            world.advance(310_000);
+            await process.drain();
+          }
+          await world.converge(`${write}, ${fault} ${step}`);
         }
-        await world.converge(`${write}, ${fault} ${step}`);
-      }
-    });
+      },
+    );
   }
 }
 

@@ -5,10 +5,11 @@ import type { Connection, Driver } from "../../../src/db/driver.ts";
 import { openDatabase } from "../../../src/engines/open_database.ts";
 import { createRowReader } from "../../../src/db/rows.ts";
 import { allRows } from "../../../src/filter/filter.ts";
+import { entriesBelow } from "../../../src/kv/entries_below.ts";
 import type { KeyValue } from "../../../src/kv/key_value.ts";
 import { createMemoryKeyValue } from "../../../src/kv/memory_key_value.ts";
 import { formatKey } from "../../../src/plan/key.ts";
-import type { Observation, Random } from "../../../src/runtime/runtime.ts";
+import type { Clock, Observation, Random } from "../../../src/runtime/runtime.ts";
 import { integer, text } from "../../../src/schema/column_builder.ts";
 import { table } from "../../../src/schema/table.ts";
 import { tableInfoOf } from "../../../src/schema/table_like.ts";
@@ -72,14 +73,18 @@ const notes = table("notes", { id: integer().primaryKey(), title: text().notNull
 /** Never waits: what is random there is how long to wait after a conflict. */
 const noRandom: Random = { bytes: (length) => new Uint8Array(length) };
 
-/** Opens a world with an empty table. */
-export async function openOutboxWorld(): Promise<OutboxWorld> {
+type OpenStore = (clock: Clock) => Promise<KeyValue>;
+
+/** Opens a world with an empty table. Its processes share the memory, or another store. */
+export async function openOutboxWorld(
+  openStore: OpenStore = (clock) => Promise.resolve(createMemoryKeyValue(clock)),
+): Promise<OutboxWorld> {
   const database = await openDatabase("sqlite::memory:");
   await database.createTables([notes]);
   const { clock, advance } = handClock();
   const indexed = new Map<string, IndexedDocument>();
   const observed: Observation[] = [];
-  let store = createMemoryKeyValue(clock);
+  const store = await openStore(clock);
   let processes = 0;
 
   const world: OutboxWorld = {
@@ -88,7 +93,9 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
     async reset() {
       await database.driver.query({ text: "DELETE FROM notes", values: [] });
       indexed.clear();
-      store = createMemoryKeyValue(clock);
+      for await (const { key } of entriesBelow(store, [])) {
+        await store.commit({ mutations: [{ kind: "delete", key }] });
+      }
     },
     start(moment = () => Promise.resolve(), wrap = (inner) => inner) {
       const crashed = Promise.withResolvers<never>();
@@ -119,7 +126,13 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
       };
       const parts = {
         records: new OutboxStore(
-          { ...kv, commit: (commit) => around(step, () => kv.commit(commit)) },
+          {
+            get: (key) => kv.get(key),
+            getMany: (keys) => kv.getMany(keys),
+            list: (page) => kv.list(page),
+            commit: (commit) => around(step, () => kv.commit(commit)),
+            close: () => kv.close(),
+          },
           runtime,
         ),
         indexes: new Map([["notes", {
@@ -202,6 +215,7 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
     },
     async [Symbol.asyncDispose]() {
       await database.close();
+      await store.close();
     },
   };
   return world;

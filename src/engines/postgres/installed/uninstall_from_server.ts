@@ -66,10 +66,10 @@ async function partsOf(connection: Connection): Promise<readonly RemovablePart[]
     connection,
     {
       name: cell.text("oid::regprocedure::text"),
-      drop: cell.text("format('DROP FUNCTION %s', oid::regprocedure)"),
+      drop: cell.text("format('DROP ROUTINE %s', oid::regprocedure)"),
     },
     `FROM pg_proc
-     WHERE proname ~ '^_service_(record_change|image|without)_[0-9a-f]{16}$' ORDER BY 1`,
+     WHERE proname ~ '^_service_((record_change|image|without)_[0-9a-f]{16}|kv_commit)$' ORDER BY 1`,
   );
   const tables = await selectNamed(
     connection,

@@ -11,12 +11,13 @@ import type {
 } from "../../../kv/key_value.ts";
 import { serializeValue, validateCommit, validatePage } from "../../../kv/memory_key_value.ts";
 import { StoreError, type StoreErrorKind } from "../../../kv/store_error.ts";
-import { bytesToHex } from "../../../protocol/byte_text.ts";
+import { bytesToHex, hexToBytes } from "../../../protocol/byte_text.ts";
 import { waitBackoff } from "../../../runtime/backoff.ts";
 import { type Deadline, deadline, type Runtime } from "../../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../../sql/fragment.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Driver } from "../../../db/driver.ts";
+import { toPostgresText } from "../driver/run_statement.ts";
 import { createStore, serverName, serverTime, storeNames, sweepStepMs } from "./store_schema.ts";
 
 export interface PostgresStoreParts extends Pick<Runtime, "clock" | "random"> {
@@ -85,13 +86,12 @@ export class PostgresKeyValue implements KeyValue {
     keys: readonly KeyValueKey[],
     limit: Deadline = this.#deadline(operationMs),
   ): Promise<readonly KeyValueEntry[]> {
-    const codes = keys.map(encodeKey);
-    const rows = await this.#read("key = ANY ($3::bytea[])", [list(codes.map(hexOf))], limit);
-    const found = new Map(rows.map((row) => [row[2], row]));
-    return keys.map((key, index) => {
-      const row = found.get(hexOf(codes[index] ?? ""));
-      return row === undefined ? { key, value: undefined, versionstamp: null } : toEntry(row);
-    });
+    const codes = keys.map((key) => bytesOf(encodeKey(key)));
+    const rows = await this.#read("key = ANY ($3::bytea[])", [list(codes)], limit);
+    const found = new Map(rows.map((row) => [row[2], toEntry(row)]));
+    return keys.map((key, index) =>
+      found.get(toPostgresText(codes[index]!)) ?? { key, value: undefined, versionstamp: null }
+    );
   }
 
   async list(page: KeyValuePage): Promise<readonly KeyValueEntry[]> {
@@ -104,7 +104,7 @@ export class PostgresKeyValue implements KeyValue {
     const order = `ORDER BY key ${reverse ? "DESC" : ""} LIMIT $5::bigint`;
     const rows = await this.#read(
       `key > $3::bytea AND key < $4::bytea ${order}`,
-      [...bounds.map(hexOf), limit],
+      [...bounds.map(bytesOf), limit],
       this.#deadline(operationMs),
     );
     return rows.map(toEntry);
@@ -114,7 +114,8 @@ export class PostgresKeyValue implements KeyValue {
     validateCommit(commit);
     const { clock, random } = this.#parts;
     const limit = this.#deadline(operationMs);
-    const versionstamp = bytesToHex(random.bytes(12));
+    const version = random.bytes(12);
+    const versionstamp = bytesToHex(version);
     const values = commitValues(commit, clock.now());
     const result = { ok: true, versionstamp } as const;
     const text = `CALL ${this.#names.procedure}($1::integer[],$2::bytea[],$3::bytea[],$4::bytea[],
@@ -125,7 +126,7 @@ export class PostgresKeyValue implements KeyValue {
         const server = await this.#currentServer(limit);
         const until = Math.floor(clock.elapsedMs() + limit.leftMs() + server.aheadMs);
         const [now, refused] = this.#live();
-        const all = [...values, refused, `\\x${versionstamp}`, now, server.name, until];
+        const all = [...values, refused, version, now, server.name, until];
         const [[done] = []] = await this.#query({ text, values: all }, limit, "unknown-outcome");
         if (done !== null) return done === "t" ? result : { ok: false };
         // The server has started again, or its clock has changed: the clocks are compared again.
@@ -150,7 +151,7 @@ export class PostgresKeyValue implements KeyValue {
   }
 
   #live(): readonly [now: number, refused: string] {
-    return [this.#parts.clock.now(), listOfHex([...this.#refused])];
+    return [this.#parts.clock.now(), list([...this.#refused].map(hexToBytes))];
   }
 
   /** Returns the clock of the server. If the server was down at the start, creates the table. */
@@ -203,7 +204,7 @@ export class PostgresKeyValue implements KeyValue {
     if (claim === undefined || !isProvisional) return;
     const { clock, driver } = this.#parts;
     const text = `DELETE FROM ${this.#names.table} WHERE key = $1::bytea AND version = $2::bytea`;
-    const values = [hexOf(encodeKey(claim)), `\\x${version}`];
+    const values = [bytesOf(encodeKey(claim)), hexToBytes(version)];
     // The first time is after the deadline of the commit, which the server can no longer carry out.
     const removeLater = () =>
       clock.after(operationMs + 1_000, async () => {
@@ -246,7 +247,7 @@ function commitValues(
   { checks = [], mutations }: KeyValueCommit,
   now: number,
 ): readonly (string | null)[] {
-  const last = new Map<string, readonly [value: string | null, expiresAt: number | null]>();
+  const last = new Map<string, readonly [value: Uint8Array | null, expiresAt: number | null]>();
   for (const mutation of mutations) {
     const code = encodeKey(mutation.key);
     if (mutation.kind === "delete") last.set(code, [null, null]);
@@ -254,20 +255,20 @@ function commitValues(
       const { key, value, expireInMs } = mutation;
       serializeValue(key, value);
       // A list returns the key as it was set.
-      const bytes = bytesToHex(serialize([key, value]));
-      last.set(code, [`\\x${bytes}`, expireInMs === undefined ? null : now + expireInMs]);
+      const bytes = serialize([key, value]);
+      last.set(code, [bytes, expireInMs === undefined ? null : now + expireInMs]);
     }
   }
   const checked = checks.map(({ key }) => encodeKey(key));
   const locks = new Set([...last.keys(), ...checked].map(lockOf));
   const versions = checks.map(({ versionstamp }) =>
-    versionstamp === null || /^[0-9a-f]{24}$/.test(versionstamp) ? versionstamp : ""
+    versionstamp === null ? null : Buffer.from(versionstamp, "hex")
   );
   return [
     locks.size > maxLocks ? null : `{${[...locks].sort((left, right) => left - right)}}`,
-    list(checked.map(hexOf)),
-    listOfHex(versions),
-    list([...last.keys()].map(hexOf)),
+    list(checked.map(bytesOf)),
+    list(versions),
+    list([...last.keys()].map(bytesOf)),
     list([...last.values()].map(([value]) => value)),
     `{${[...last.values()].map(([, expiresAt]) => expiresAt ?? "NULL")}}`,
   ];
@@ -287,15 +288,11 @@ function toEntry([version, bytes]: readonly SqlValue[]): KeyValueEntry {
   return { key, value, versionstamp: String(version).slice(2) };
 }
 
-function hexOf(code: string): string {
-  return `\\x${Buffer.from(code, "latin1").toString("hex")}`;
+function bytesOf(code: string): Buffer {
+  return Buffer.from(code, "latin1");
 }
 
-function listOfHex(items: readonly (string | null)[]): string {
-  return list(items.map((item) => item === null ? null : `\\x${item}`));
-}
-
-/** Returns an array literal. In its quotes, a backslash must be doubled. */
-function list(items: readonly (string | null)[]): string {
-  return `{${items.map((item) => item === null ? "NULL" : `"\\${item}"`)}}`;
+/** Returns an array of `bytea`, in whose quotes a backslash must be doubled. */
+function list(items: readonly (Uint8Array | null)[]): string {
+  return `{${items.map((item) => item === null ? "NULL" : `"\\\\x${bytesToHex(item)}"`)}}`;
 }
