@@ -43,10 +43,7 @@ export interface AppStore {
 /** Opens a store in the database of a URL. */
 export type DatabaseStoreOpener = (url: string, runtime: Runtime) => Promise<KeyValue>;
 
-/**
- * Opens the store of an app. `openInDatabase` opens the store of a database's URL. `watched` wraps
- * the store, for example to count its errors.
- */
+/** Opens the store of an app. `watched` wraps the store, for example to count its errors. */
 export async function openKeyValueStore(
   option: KeyValueOption | undefined,
   runtime: Runtime,

@@ -30,7 +30,6 @@ export const operationMs = 3_000;
 
 /** The minimum time to find out if a commit happened whose acknowledgement is lost, in ms. */
 const proofMs = 500;
-
 /** The time between two sweeps, in milliseconds, and the number of records in one statement. */
 const [sweepPauseMs, sweepSize] = [60_000, 1_000];
 
