@@ -18,7 +18,7 @@ import type { SqlValue, Statement } from "../../../sql/fragment.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Driver } from "../../../db/driver.ts";
 import { toPostgresText } from "../driver/run_statement.ts";
-import { createStore, serverName, serverTime, storeNames, sweepStepMs } from "./store_schema.ts";
+import { serverName, serverTime, setUpStore, storeNames, sweepStepMs } from "./store_schema.ts";
 
 export interface PostgresStoreParts extends Pick<Runtime, "clock" | "random"> {
   readonly driver: Driver;
@@ -73,7 +73,7 @@ export class PostgresKeyValue implements KeyValue {
           "ALTER ROLE … SET default_transaction_isolation = 'read committed'",
       );
     }
-    if (hasProcedure !== "t") await createStore(driver, schema);
+    if (hasProcedure !== "t") await setUpStore(driver, schema);
     return this.#server = server;
   }
 

@@ -23,7 +23,7 @@ export function storeNames(schema: string) {
 }
 
 /** Creates the parts of a store. Another process that does the same waits. */
-export async function createStore(driver: Driver, schema: string): Promise<void> {
+export async function setUpStore(driver: Driver, schema: string): Promise<void> {
   const { rows } = await driver.query({
     text: "SELECT to_regnamespace($1)",
     values: [`"${schema}"`],
