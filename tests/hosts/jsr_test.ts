@@ -21,13 +21,12 @@ const program = `
 
 Deno.test("a program in an empty folder imports the package from JSR, and its command line serves a file", async () => {
   await using folder = await scratchFolder();
-  await using registry = await jsrRegistry();
+  await using registry = await jsrRegistry(folder.path);
   const cwd = `${folder.path}/project`;
   await Deno.mkdir(cwd);
   await Deno.writeTextFile(`${cwd}/deno.json`, "{}");
   await Deno.writeTextFile(`${cwd}/main.ts`, program);
-  const env = { ...registry.env, DENO_DIR: await cacheWithPackages(folder.path) };
-  const options = { cwd, env, maxLifeMs: 60_000 };
+  const options = { cwd, env: registry.env, maxLifeMs: 60_000 };
   for (const flags of [[], ["--cached-only", "--frozen"]]) {
     const { stdout, stderr } = await runChild([...flags, "main.ts"], options);
     assertEquals(stdout, "200 []\n", stderr);
@@ -39,12 +38,3 @@ Deno.test("a program in an empty folder imports the package from JSR, and its co
   assertEquals((await (await fetch(`${url}?select=title&limit=1`)).json()).items.length, 1);
   assertMatch(service.stderr(), /\\"deno run -A jsr:@svc\/resource-api\/cli uninstall shop\.db\\"/);
 });
-
-/** Creates a cache of Deno with the npm packages of this machine, and without any module. */
-async function cacheWithPackages(folder: string): Promise<string> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
-  const { npmCache } = JSON.parse(new TextDecoder().decode(stdout));
-  await Deno.mkdir(`${folder}/cache`);
-  await Deno.symlink(npmCache, `${folder}/cache/npm`);
-  return `${folder}/cache`;
-}

@@ -1,3 +1,5 @@
+import { cacheWithPackages } from "./published_sources.ts";
+
 const root = new URL("../../", import.meta.url).pathname;
 
 /** A package as JSR describes it: its version, its exports, and its files with their checksums. */
@@ -8,7 +10,7 @@ interface PublishedPackage {
   readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 }
 
-/** A registry on this machine, which Deno uses with `env`. */
+/** A registry on this machine, which Deno uses with `env`, and with a new cache of modules. */
 export interface JsrRegistry extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
 }
@@ -16,8 +18,9 @@ export interface JsrRegistry extends AsyncDisposable {
 /**
  * Serves this package, and the stand-ins for `@std/*` that it imports, in the form of JSR
  * (https://jsr.io/docs/api). `deno publish` replaces the names of an import map in the same way.
+ * Deno caches the modules in the folder.
  */
-export async function jsrRegistry(): Promise<JsrRegistry> {
+export async function jsrRegistry(folder: string): Promise<JsrRegistry> {
   const { imports } = JSON.parse(await Deno.readTextFile(`${root}deno.json`));
   const published = [
     await publish("", ["mod.ts", "cli.ts", "deno.json", "exports", "src"], imports),
@@ -42,7 +45,10 @@ export async function jsrRegistry(): Promise<JsrRegistry> {
     });
   });
   return {
-    env: { JSR_URL: `http://127.0.0.1:${server.addr.port}/` },
+    env: {
+      JSR_URL: `http://127.0.0.1:${server.addr.port}/`,
+      DENO_DIR: await cacheWithPackages(folder),
+    },
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
 }

@@ -10,10 +10,7 @@ export interface PublishedSources extends AsyncDisposable {
 
 /** Serves the sources; the modules that a program loads are cached in the folder. */
 export async function publishedSources(folder: string): Promise<PublishedSources> {
-  // The packages come from the existing cache.
-  const { npmCache } = JSON.parse(await outputOf(["info", "--json"]));
-  await Deno.mkdir(`${folder}/deno`);
-  await Deno.symlink(npmCache, `${folder}/deno/npm`);
+  const cache = await cacheWithPackages(folder);
   const own = await standIns();
   // Their names come first: those of the packages begin some of them.
   const imports: Record<string, string> = { ...own, ...await packages(), ...own };
@@ -31,9 +28,17 @@ export async function publishedSources(folder: string): Promise<PublishedSources
   );
   return {
     place: `http://127.0.0.1:${server.addr.port}/`,
-    env: { DENO_DIR: `${folder}/deno` },
+    env: { DENO_DIR: cache },
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
+}
+
+/** Creates a cache of Deno with the npm packages of this machine, and without any module. */
+export async function cacheWithPackages(folder: string): Promise<string> {
+  const { npmCache } = JSON.parse(await outputOf(["info", "--json"]));
+  await Deno.mkdir(`${folder}/deno`);
+  await Deno.symlink(npmCache, `${folder}/deno/npm`);
+  return `${folder}/deno`;
 }
 
 /** The targets of the project's imports, its stand-ins as files. */
