@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, fail } from "@std/assert";
 import { createClient, liveList, shareTabs } from "../../../exports/client.ts";
 import type { WebLocks } from "../../../src/api/web_platform.ts";
 import { run } from "../../support/scratch.ts";
@@ -33,6 +33,37 @@ Deno.test("a lock that comes after a tab has ended does not keep the streams fro
     assertEquals(items.map(({ title }) => title), ["Tea"]);
     endList();
     end();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }));
+
+Deno.test("a window becomes longer in its tab, whichever tab has the stream", () =>
+  withService(async ({ db, fetch }) => {
+    await run(db, "INSERT INTO posts (id, title) VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')");
+    const environment = fastEnvironment(20);
+    const identity = crypto.randomUUID();
+    const tabs = [0, 1].map(() => {
+      const api = createClient<Api>({ baseUrl: "http://test", fetch, environment });
+      const unshare = shareTabs(api, { identity });
+      const list = liveList(api.posts, { orderBy: ["-id"], limit: 1 });
+      const end = list.subscribe(() => {});
+      return { api, list, end: () => (end(), unshare()) };
+    });
+    const shown = () =>
+      tabs.map(({ list }) => list.get().items.map(({ title }) => title).join("")).join();
+    const untilLength = (index: number, length: number) =>
+      until(tabs[index]?.list ?? fail(), ({ items }) => items.length === length);
+    await Promise.all([untilLength(0, 1), untilLength(1, 1)]);
+    for (const [index, expected] of ["dc,d", "dc,dc"].entries()) {
+      tabs[index]?.list.loadMore();
+      await untilLength(index, 2);
+      assertEquals(shown(), expected);
+    }
+    await tabs[0]?.api.posts.delete(4);
+    await Promise.all(
+      tabs.map(({ list }) => until(list, ({ items }) => items.at(-1)?.title === "b")),
+    );
+    assertEquals(shown(), "cb,cb");
+    tabs.forEach(({ end }) => end());
     await new Promise((resolve) => setTimeout(resolve, 20));
   }));
 

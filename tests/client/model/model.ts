@@ -139,6 +139,7 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
     else if (at < 0.037) client.lose(chance() < 0.5 ? 0 : 0.2 * chance());
     else if (at < 0.04) client.meet(chance() < 0.5 ? 0 : 0.1 * chance());
     else if (at < 0.1) await writeRaw();
+    else if (at < 0.103) client.page.lists[2].loadMore(3);
     else if (client.page.outbox.get().jobs.length < 40) write(client);
     if (report.steps % 4 === 0) await new Promise((resolve) => setTimeout(resolve, 0));
   }
@@ -176,14 +177,20 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
     report.rows = rows.length;
     const all = texts([...rows].sort(byRankAndTitle));
     const low = texts(rows.filter(({ rank }) => rank !== null && rank < 5).sort(byId));
-    for (const { name, page: { lists: [everything, filtered] } } of clients) {
+    const high = texts([...rows].sort(byRank));
+    for (const { name, page: { lists: [everything, filtered, window] } } of clients) {
       const shown = () => [texts(everything.get().items), texts(filtered.get().items)] as const;
+      const isWindow = () => {
+        const { items, hasMore } = window.get();
+        return (hasMore ? items.length >= 5 : items.length === rows.length) &&
+          String(texts(items)) === String(high.slice(0, items.length));
+      };
       const rests = () =>
-        [everything, filtered].every((list) => list.get().pending === 0) &&
-        String(shown()[0]) === String(all) && String(shown()[1]) === String(low);
+        [everything, filtered, window].every((list) => list.get().pending === 0) &&
+        String(shown()[0]) === String(all) && String(shown()[1]) === String(low) && isWindow();
       await until(() => Promise.resolve(rests()), () => {
         const [first, second] = shown();
-        const states = [everything, filtered].map((list) => ({ ...list.get(), items: 0 }));
+        const states = [everything, filtered, window].map((list) => ({ ...list.get(), items: 0 }));
         return `${name} differs: ${
           Deno.inspect({
             states,
@@ -191,6 +198,7 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
             extra: first.filter((text) => !all.includes(text)),
             lowMissing: low.filter((text) => !second.includes(text)),
             lowExtra: second.filter((text) => !low.includes(text)),
+            ...{ window: texts(window.get().items), high },
             isOrder: first.length === all.length && second.length === low.length,
           }, { depth: 5 })
         }`;
@@ -239,6 +247,10 @@ function texts(rows: readonly object[]): string[] {
 function byRankAndTitle(one: Note, other: Note): number {
   return (other.rank ?? -1) - (one.rank ?? -1) || byCodePoint(one.title ?? "", other.title ?? "") ||
     byId(one, other);
+}
+
+function byRank(one: Note, other: Note): number {
+  return (other.rank ?? -1) - (one.rank ?? -1) || byId(one, other);
 }
 
 /** The titles of the model are single characters. */

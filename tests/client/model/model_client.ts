@@ -76,6 +76,7 @@ export function createModelClient(
     const lists = [
       liveList(api.notes, { orderBy: ["-rank", "title"] }),
       liveList(api.notes, { filter: "rank=lt=5", accepts: ({ rank }) => (rank ?? 9) < 5 }),
+      liveList(api.notes, { orderBy: ["-rank"], limit: 5 }),
     ] as const;
     const closings = lists.map((list) => list.subscribe(() => {}));
     return { api, outbox, lists, closings };
