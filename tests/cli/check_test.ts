@@ -143,3 +143,16 @@ Deno.test("check exits with 0, 1 or 2", async () => {
     ...[2, 'One database at a time: "b.db" is one too many'],
   ]);
 });
+
+Deno.test("check says which part does not respond", async () => {
+  await using scratch = await scratchFolder();
+  const path = `${scratch.path}/down.ts`;
+  await Deno.writeTextFile(
+    path,
+    `import { openDatabase } from "${root}mod.ts";
+    export default { db: await openDatabase("postgres://127.0.0.1:1/x"), resources: [] };`,
+  );
+  assertEquals(await check("-c", path), [
+    "finding: the database does not respond: start the database, or correct its address",
+  ]);
+});

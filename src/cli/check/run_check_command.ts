@@ -33,7 +33,9 @@ export async function checkService(command: CheckCommand): Promise<readonly Find
   const { config } = await prepareService({ ...start, config: path }, { runtime, token: "check" });
   const findings = production ? await productionFindings(config, runtime) : [];
   const { app, refusals } = await startStrictly(attemptsOf(config, production), runtime);
-  const unavailable = (await unavailableParts(app)).map((name) => `${name} is not available`);
+  const unavailable = (await unavailableParts(app)).map((name) =>
+    `the ${name} does not respond: start the ${name}, or correct its address`
+  );
   await app.close();
   // The tables of a database without a configuration cannot differ from their declaration.
   const level = start.database === null ? "finding" : "notice";
