@@ -76,6 +76,21 @@ test("a file without a journal is read as usual", async (place) => {
   assertEquals(child.stderr().includes("without its journal"), false);
 });
 
+test("without all permissions, a file in WAL mode was said to be unreadable", async (place) => {
+  place.run("PRAGMA journal_mode = WAL");
+  const module = new URL("../../src/engines/open_database.ts", import.meta.url).href;
+  const program = `import { openDatabase } from "${module}";
+    await openDatabase("node-sqlite:${place.path}", { readOnly: true });`;
+  await using child = startChild(
+    ["--config", new URL("../../deno.json", import.meta.url).pathname, dataUrl(program)],
+    { startedBy: withoutPrivilege ?? [], permissions: ["--no-check", "--allow-read"] },
+  );
+  assertEquals(await child.ended(), 1);
+  assertMatch(child.stderr(), /in WAL mode .*, and the process lacks the permissions \(-A\)/);
+});
+
+const dataUrl = (program: string) => `data:application/typescript,${encodeURIComponent(program)}`;
+
 test("a file that may not be read ends with the reason", async (place) => {
   await Deno.chmod(place.path, 0o000);
   await using child = place.serve();

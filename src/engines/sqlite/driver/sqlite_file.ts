@@ -73,7 +73,10 @@ export function unopenedReason(
   if (!isUnwritable(name)) return null;
   if (!readOnly) return "it, its folder or its file system cannot be written; open it read-only";
   const journal = changedJournal(path);
-  if (journal === null) return "this user may not read it";
+  if (journal === null) {
+    return "this user may not read it, or it is in WAL mode in a folder that cannot be written, " +
+      "and the process lacks the permissions (-A) to read it without a journal";
+  }
   return `it needs the changes in ${journal}, and SQLite can only apply them in a folder that can ` +
     "be written: copy both files into such a folder, and open the copy";
 }
