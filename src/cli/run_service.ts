@@ -1,7 +1,9 @@
 import { type App, createApp } from "../app/app.ts";
 import { DatabaseError } from "../db/database_error.ts";
+import { withoutSecrets } from "../engines/server_url.ts";
 import { type Server, urlOf } from "../listen/listener.ts";
 import type { CliRights, CliService } from "./cli_service.ts";
+import { defaultStoreFile } from "./command_options.ts";
 import { programName } from "../runtime/program_name.ts";
 import { printable, reportFailure } from "./printable.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
@@ -127,10 +129,11 @@ function tokenLines(rights: CliRights | null): readonly string[] {
 
 function accountLines(accountsIn: string | undefined, url: string): readonly string[] {
   if (accountsIn === undefined) return [];
+  const place = printable(withoutSecrets(accountsIn));
   return [
     "",
-    `Accounts are in ${printable(accountsIn)}: add one, and log in at`,
-    `  ${programName()} users add EMAIL`,
+    `Accounts are in ${place}: add one, and log in at`,
+    `  ${programName()} users add EMAIL${accountsIn === defaultStoreFile ? "" : ` --kv ${place}`}`,
     `  ${url}/api/auth/login`,
   ];
 }
