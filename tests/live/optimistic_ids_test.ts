@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { all } from "../../src/filter/builders.ts";
 import { engines } from "../support/engines.ts";
 import type { EventStream, ServerEvent } from "../support/event_stream.ts";
@@ -21,9 +21,7 @@ function echo({ type, data }: ServerEvent): string {
 async function echoes(stream: EventStream, { send }: Service): Promise<readonly string[]> {
   await send("POST", "/api/notes", { id: 999, title: "mark", rank: 9 }, ada);
   await send("DELETE", "/api/notes/999", undefined, ada);
-  // Nothing else keeps the process alive while the stream catches up.
-  const timer = setInterval(() => {}, 1_000);
-  using _ = { [Symbol.dispose]: () => clearInterval(timer) };
+  using _ = keepAlive();
   const found: string[] = [];
   while (true) {
     const [event] = await stream.take(1);
@@ -32,6 +30,12 @@ async function echoes(stream: EventStream, { send }: Service): Promise<readonly 
     if (line === "removed 999 -") return found;
     if (line !== "added 999 -") found.push(line);
   }
+}
+
+/** Nothing else keeps the process alive while a stream catches up. */
+function keepAlive(): Disposable {
+  const timer = setInterval(() => {}, 1_000);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 const options = {
@@ -224,6 +228,35 @@ testOnDialects(
       );
       assertEquals(await echoes(stream, service), ["changed 1 twice", "changed 1 twice"]);
       await stream.close();
+    }),
+);
+
+testOnDialects(
+  "the events of a window contain the ids of the writes to its rows",
+  (engine) =>
+    withNotes(engine, {}, async ({ send, subscribe, db }) => {
+      const rows = [1, 2, 3].map((id) => ({ id, title: "a", rank: 1, version: 1 }));
+      await insertRows(db, notes, rows);
+      using _ = keepAlive();
+      const stream = await subscribe("/api/notes/subscribe?limit=2&orderBy=-id");
+      await stream.take(1);
+      const write = async (method: string, path: string, body: unknown, id: string) => {
+        const headers = id === "" ? ada : named(id);
+        assert((await send(method, `/api/notes${path}`, body, headers)).status < 300);
+      };
+      const follow = async (count: number) => (await stream.take(count)).map(echo);
+      await write("POST", "", { id: 4, title: "b", rank: 1 }, "c4");
+      assertEquals(await follow(2), ["removed 2 -", "added 4 c4"]);
+      await write("PATCH", "/4", { title: "c" }, "u4");
+      assertEquals(await follow(1), ["changed 4 u4"]);
+      await write("PATCH", "/4", { title: "d" }, "");
+      assertEquals(await follow(1), ["changed 4 -"]);
+      await write("PATCH", "/1", { title: "outside" }, "u1");
+      // The database is read for the row that enters.
+      await write("DELETE", "/4", undefined, "d4");
+      assertEquals(await follow(2), ["removed 4 d4", "added 2 -"]);
+      await write("DELETE", "/3", undefined, "");
+      assertEquals(await follow(2), ["removed 3 -", "added 1 -"]);
     }),
 );
 

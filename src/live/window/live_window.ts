@@ -46,6 +46,8 @@ export class LiveWindow extends SharedResult<WindowReading> {
   #isShown = true;
   /** The changes since the current read began, each list with the log position after it. */
   #received: (readonly [readonly Transition[], Position | null])[] = [];
+  /** The optimistic ids of the changes since the last state, by row id as JSON. */
+  #names = new Map<string, string>();
 
   constructor(context: StreamContext, options: LiveWindowOptions) {
     super(context, options, { semaphore: context.semaphore, coalesceMs: 0 });
@@ -66,6 +68,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
 
   override receive(transitions: readonly Transition[], to: Position | null): void {
     if (this.isReading && this.#received.push([transitions, to]) > maxReceived) this.outdate();
+    this.#name(transitions);
     if (!this.isExact) return;
     this.#apply(transitions, to);
     if (!this.isExact) this.readIn(0);
@@ -117,6 +120,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
     this.#publish(isNewer ? position : this.shownAt ?? position);
     this.isExact = true;
     for (const [changes, to] of later) {
+      this.#name(changes);
       this.isExact &&= to !== null;
       if (this.isExact) this.#apply(changes, to);
     }
@@ -131,7 +135,17 @@ export class LiveWindow extends SharedResult<WindowReading> {
       this.#isShown &&= rows === this.#rows;
       this.#rows = rows;
     }
-    if (to !== null && !this.#isShown) this.#publish(to);
+    if (to === null) return;
+    if (!this.#isShown) this.#publish(to);
+    this.#names.clear();
+  }
+
+  #name(transitions: readonly Transition[]): void {
+    for (const { rowChange } of transitions) {
+      if (rowChange.optimisticId === null || this.#names.size > maxReceived) continue;
+      const id = this.#idOf(rowChangeKey(rowChange, this.query.table));
+      this.#names.set(id, rowChange.optimisticId);
+    }
   }
 
   /** Returns the rows after a change, or null if only the database knows them. */
@@ -200,6 +214,8 @@ export class LiveWindow extends SharedResult<WindowReading> {
     this.shownAt = position;
     this.#isShown = true;
     const rows = this.#rows;
+    const names = this.#names;
+    this.#names = new Map();
     const { resumeTokens, limits: { maxEventBytes } } = this.context;
     if (rows.values().reduce((sum, { json }) => sum + json.length, 0) > maxEventBytes) {
       return this.fail(tooLarge(maxEventBytes));
@@ -209,7 +225,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
     const digest = `${resumeTokens.digestOf(query)} ${key}`;
     const token = resumeTokens.create(printLogPosition(position), digest);
     const seq = logPositionOrdinal(position);
-    this.#state = new WindowState({ rows, limit, seq, token });
+    this.#state = new WindowState({ rows, names, limit, seq, token });
     void this.showAll();
   }
 }

@@ -1,6 +1,5 @@
 import {
   eventOf,
-  type EventType,
   invalidateText,
   resumeTokenText,
   toBytes,
@@ -17,6 +16,8 @@ export type WindowRows = ReadonlyMap<string, WindowRow>;
 
 interface WindowStateOptions {
   readonly rows: WindowRows;
+  /** The optimistic ids of the changes since the previous state, by row id as JSON. */
+  readonly names: ReadonlyMap<string, string>;
   readonly limit: number;
   readonly seq: number;
   readonly token: string;
@@ -60,15 +61,21 @@ export class WindowState {
   }
 
   #changesAfter(sent: WindowRows): string {
-    const { rows, seq } = this.#options;
-    const event = (type: EventType, id: string, rest: string) =>
-      eventOf(type, `"seq":${seq},"id":${id}${rest}`);
+    const { rows, names, seq } = this.#options;
+    const named = (members: string, id: string) => {
+      const name = names.get(id);
+      if (name === undefined) return members;
+      return [members, `"_optimisticId":${JSON.stringify(name)}`].filter(Boolean).join();
+    };
     const removed = [...sent.keys()].filter((id) => !rows.has(id));
     const changed = [...rows].filter(([id, { json }]) => sent.get(id)?.json !== json);
     return [
-      ...removed.map((id) => event("removed", id, "")),
+      ...removed.map((id) => eventOf("removed", named(`"seq":${seq},"id":${id}`, id))),
       ...changed.map(([id, { json }]) =>
-        event(sent.has(id) ? "changed" : "added", id, `,"item":${json}`)
+        eventOf(
+          sent.has(id) ? "changed" : "added",
+          `"seq":${seq},"id":${id},"item":{${named(json.slice(1, -1), id)}}`,
+        )
       ),
     ].join("");
   }

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { createClient, liveList } from "../../../exports/client.ts";
+import { createClient, createOutbox, liveList } from "../../../exports/client.ts";
 import type { Overlay } from "../../../src/client/overlays/overlay.ts";
 import { overlaysOf } from "../../../src/client/overlays/overlays.ts";
 import { handle } from "../../../src/api/handle.ts";
@@ -38,6 +38,36 @@ Deno.test("a window shows at most `limit` rows, whatever creates wait", () =>
     assertEquals(shown(), ["dc 0 true", "bc 2 true", "bc 2 true"]);
     ends.forEach((end) => end());
     // A connection without lists closes a little later, for a page that opens others.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }));
+
+Deno.test("a window does not show a created row twice while the response is missing", () =>
+  withService(async ({ db, fetch }) => {
+    await run(db, "INSERT INTO posts (id, title) VALUES (1, 'a'), (2, 'b'), (3, 'c')");
+    let respond = () => {};
+    const isHeld = new Promise<void>((resolve) => respond = resolve);
+    const environment = fastEnvironment(20);
+    const api = createClient<Api>({
+      ...{ baseUrl: "http://test", environment },
+      async fetch(request) {
+        const isWrite = request.url.endsWith("/api/posts");
+        const response = await fetch(request);
+        if (isWrite) await isHeld;
+        return response;
+      },
+    });
+    const list = liveList(api.posts, { orderBy: ["-id"], limit: 2 });
+    const end = list.subscribe(() => {});
+    await until(list, ({ status }) => status === "live");
+    const outbox = createOutbox(api, { identity: "" });
+    const { done } = outbox.create(api.posts, { title: "new" });
+    await until(list, ({ items }) => items.some(({ id }) => id === 4));
+    assertEquals(list.get().items.map(({ title }) => title), ["new", "c"]);
+    respond();
+    await done;
+    assertEquals(list.get().items.map(({ title }) => title), ["new", "c"]);
+    outbox.close();
+    end();
     await new Promise((resolve) => setTimeout(resolve, 20));
   }));
 
