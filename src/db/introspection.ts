@@ -126,7 +126,35 @@ export function completeDrafts(
   refreshLabels: TableInfo["refreshLabels"] = null,
 ): readonly TableInfo[] {
   const wide = widened(drafts);
-  return wide.map((draft) => completeDraft(draft, wide, refreshLabels));
+  return wide.map((draft) => {
+    const foreignKeys = foreignKeysOf(draft.foreignKeys, draft, wide);
+    const unknown = draft.foreignKeys.filter((key) =>
+      foreignKeysOf([key], draft, wide).length === 0
+    );
+    const columns = draft.columns.map((column) =>
+      completeColumn(
+        {
+          ...column,
+          unknownTarget: unknown.some((key) =>
+            key.columns.some((name) => isSameName(name, column.dbName))
+          ),
+        },
+        draft,
+        foreignKeys,
+      )
+    );
+    // The key constraint determines the order of key columns. The table's order can differ.
+    const primaryKey = draft.key.flatMap((name) =>
+      columns.find(({ dbName }) => dbName === name) ?? []
+    );
+    const { name, schema, label, description = null, view, functionColumns = [] } = draft;
+    const { isReadOnly: readOnly, isDistinct: distinct } = draft;
+    return createTableInfo({
+      ...{ name, schema, label, description, columns, functionColumns, primaryKey, foreignKeys },
+      ...{ own: false, readOnly, view, distinct, indexes: draft.indexes ?? [] },
+      refreshLabels,
+    });
+  });
 }
 
 /** Sets `isWide` for key columns of the type `any`, and for columns that reference such keys. */
@@ -154,40 +182,6 @@ function widened(drafts: readonly TableDraft[]): readonly TableDraft[] {
     return { ...draft, columns };
   });
   return isSame ? drafts : widened(wider);
-}
-
-function completeDraft(
-  draft: TableDraft,
-  served: readonly TableDraft[],
-  refreshLabels: TableInfo["refreshLabels"],
-): TableInfo {
-  const foreignKeys = foreignKeysOf(draft.foreignKeys, draft, served);
-  const unknown = draft.foreignKeys.filter((key) =>
-    foreignKeysOf([key], draft, served).length === 0
-  );
-  const columns = draft.columns.map((column) =>
-    completeColumn(
-      {
-        ...column,
-        unknownTarget: unknown.some((key) =>
-          key.columns.some((name) => isSameName(name, column.dbName))
-        ),
-      },
-      draft,
-      foreignKeys,
-    )
-  );
-  // The key constraint determines the order of key columns. The table's order can differ.
-  const primaryKey = draft.key.flatMap((name) =>
-    columns.find(({ dbName }) => dbName === name) ?? []
-  );
-  const { name, schema, label, description = null, view, functionColumns = [] } = draft;
-  const { isReadOnly: readOnly, isDistinct: distinct } = draft;
-  return createTableInfo({
-    ...{ name, schema, label, description, columns, functionColumns, primaryKey, foreignKeys },
-    ...{ own: false, readOnly, view, distinct, indexes: draft.indexes ?? [] },
-    refreshLabels,
-  });
 }
 
 function foreignKeysOf(

@@ -5,7 +5,7 @@ import { engineOf } from "../engine/engine.ts";
 import { compareTables } from "../migrations/compare/compare_tables.ts";
 import { declaredTables } from "../migrations/compare/declared_tables.ts";
 import { describeDifference, type Difference, mustFill } from "../migrations/compare/difference.ts";
-import { findTable, isSameSet, type TableShape } from "../migrations/compare/table_shape.ts";
+import { findTable, isSameSet } from "../migrations/compare/table_shape.ts";
 import { findDifferences, mayBeSame, tableNames } from "../migrations/migrate_tables.ts";
 
 export interface NamedDifference {
@@ -25,7 +25,25 @@ export async function findDrift(driver: Driver, tables: readonly TableInfo[]) {
   const isFault = (one: Difference) => {
     const table = tables.find(({ label }) => label === one.table);
     const shape = table === undefined ? undefined : findTable(existing.tables, table);
-    return preventsService(one, shape, driver);
+    // These differences would make requests fail, or return wrong rows.
+    switch (one.kind) {
+      case "missing-table":
+      case "renamed-table":
+      case "missing-column":
+      case "renamed-column":
+        return true;
+      case "key": {
+        // If the declared key is not unique in the database, one write could change several rows.
+        const isUnique = shape?.uniques.some(({ columns }) => isSameSet(columns, one.declared));
+        return isUnique !== true;
+      }
+      case "type": {
+        const { declared, existing } = one;
+        return !engineOf(driver).catalog.canCompareTypes(declared, existing);
+      }
+      default:
+        return false;
+    }
   };
   const [faults, others] = [
     differences.filter(isFault),
@@ -51,34 +69,6 @@ async function findSurely(
 
 function named(difference: Difference): NamedDifference {
   return { table: difference.table, text: describeDifference(difference) };
-}
-
-/** Returns true if the difference would make requests fail, or return wrong rows. */
-function preventsService(
-  difference: Difference,
-  existing: TableShape | undefined,
-  driver: Driver,
-): boolean {
-  switch (difference.kind) {
-    case "missing-table":
-    case "renamed-table":
-    case "missing-column":
-    case "renamed-column":
-      return true;
-    case "key": {
-      // If the declared key is not unique in the database, one write could change several rows.
-      const isUnique = existing?.uniques.some(({ columns }) =>
-        isSameSet(columns, difference.declared)
-      );
-      return isUnique !== true;
-    }
-    case "type": {
-      const { declared, existing } = difference;
-      return !engineOf(driver).catalog.canCompareTypes(declared, existing);
-    }
-    default:
-      return false;
-  }
 }
 
 /** Returns false for an additional index, or an additional column that an INSERT can omit. */

@@ -36,7 +36,17 @@ export function codeRequest(
     segment: key === undefined ? "" : segmentOf(key.value, resource),
     query: queryOf(name, options, filter),
     body,
-    header: (header) => headerOf(header, options),
+    header: (header) => {
+      const { ifMatch, ifNoneMatch, optimisticId } = options;
+      const value = header === "if-match"
+        ? ifMatch
+        : header === "if-none-match"
+        ? ifNoneMatch
+        : header === "service-optimistic-id"
+        ? optimisticId
+        : null;
+      return value === undefined || value === null ? null : String(value);
+    },
     address: () => null,
     debit: noDebit,
     raw: caller.raw,
@@ -65,20 +75,6 @@ export function segmentOf(key: unknown, { table }: Resource): string {
     }
   });
   return formatKey(values, table.primaryKey);
-}
-
-function headerOf(
-  header: string,
-  { ifMatch, ifNoneMatch, optimisticId }: AnyCallOptions,
-): string | null {
-  const value = header === "if-match"
-    ? ifMatch
-    : header === "if-none-match"
-    ? ifNoneMatch
-    : header === "service-optimistic-id"
-    ? optimisticId
-    : null;
-  return value === undefined || value === null ? null : String(value);
 }
 
 function signalOf({ signal }: AnyCallOptions, { raw }: CodeCaller): AbortSignal {

@@ -8,7 +8,6 @@ import {
   finishEntry,
   leaseEntry,
   type OutboxEntry,
-  type OutboxFailure,
   postponeEntry,
   releaseEntry,
   type RetrySchedule,
@@ -80,7 +79,16 @@ export async function drainEntries(
     outcomes.flat().map(async ({ entry, fault }) => {
       const left = await records.change(entry, (current) => {
         if (current === null) return null;
-        return endWork(current, owner, fault, { now: runtime.clock.now(), schedule: limits });
+        const now = runtime.clock.now();
+        if (fault === null) return finishEntry(current, owner, now);
+        switch (fault.kind) {
+          case "late":
+            return releaseEntry(current, owner);
+          case "unread":
+            return postponeEntry(current, owner, { now, reason: fault.reason, schedule: limits });
+          case "unwritten":
+            return failEntry(current, owner, { now, reason: fault.reason, schedule: limits });
+        }
       });
       return { fault, left };
     }),
@@ -106,23 +114,6 @@ const soloWrites = 10;
 interface Outcome {
   readonly entry: OutboxEntry;
   readonly fault: OutboxFault | null;
-}
-
-function endWork(
-  entry: OutboxEntry,
-  owner: string,
-  fault: OutboxFault | null,
-  { now, schedule }: Pick<OutboxFailure, "now" | "schedule">,
-): OutboxEntry | null {
-  if (fault === null) return finishEntry(entry, owner, now);
-  switch (fault.kind) {
-    case "late":
-      return releaseEntry(entry, owner);
-    case "unread":
-      return postponeEntry(entry, owner, { now, reason: fault.reason, schedule });
-    case "unwritten":
-      return failEntry(entry, owner, { now, reason: fault.reason, schedule });
-  }
 }
 
 async function reportDead(

@@ -46,7 +46,22 @@ export class OutboxStore {
       const after = change(before);
       if (after === before) return { result: after };
       const record = after === null ? null : { value: after };
-      const related = relatedMutationsOf(name, before, after);
+      // These changes of other records must be committed with the change of the entry.
+      const related: KeyValueMutation[] = [];
+      const from = before === null ? null : queuePositionOf(before);
+      const to = after === null ? null : queuePositionOf(after);
+      if (after !== null && to !== null) {
+        const { index, docId, since, lease, readyRevision } = after;
+        const state = { isLeased: lease !== null, hasWork: readyRevision !== null };
+        const queued: Omit<QueuedDocument, "at"> = { index, docId, since, ...state };
+        related.push({ kind: "set", key: outboxKeys.place(name, to), value: queued });
+      }
+      if (from !== null && (from.kind !== to?.kind || from.at !== to.at)) {
+        related.push({ kind: "delete", key: outboxKeys.place(name, from) });
+      }
+      if (before?.given === "document" && after?.given !== "document") {
+        related.push({ kind: "delete", key: outboxKeys.document(name) });
+      }
       if (given === null) return { result: after, record, relatedMutations: related };
       const document = { kind: "set", key: outboxKeys.document(name), value: given } as const;
       return { result: after, record, relatedMutations: [...related, document] };
@@ -128,30 +143,6 @@ const sweepRetryMs = 300_000;
 interface DrainerRecord {
   readonly owner: string;
   readonly until: number;
-}
-
-/** Returns the changes to other records that must be committed with the change of an entry. */
-function relatedMutationsOf(
-  name: DocumentName,
-  before: OutboxEntry | null,
-  after: OutboxEntry | null,
-): readonly KeyValueMutation[] {
-  const mutations: KeyValueMutation[] = [];
-  const from = before === null ? null : queuePositionOf(before);
-  const to = after === null ? null : queuePositionOf(after);
-  if (after !== null && to !== null) {
-    const { index, docId, since, lease, readyRevision } = after;
-    const state = { isLeased: lease !== null, hasWork: readyRevision !== null };
-    const queued: Omit<QueuedDocument, "at"> = { index, docId, since, ...state };
-    mutations.push({ kind: "set", key: outboxKeys.place(name, to), value: queued });
-  }
-  if (from !== null && (from.kind !== to?.kind || from.at !== to.at)) {
-    mutations.push({ kind: "delete", key: outboxKeys.place(name, from) });
-  }
-  if (before?.given === "document" && after?.given !== "document") {
-    mutations.push({ kind: "delete", key: outboxKeys.document(name) });
-  }
-  return mutations;
 }
 
 function asPlaced({ key, value }: KeyValueEntry): QueuedDocument {

@@ -162,36 +162,30 @@ const labelNames = [
 function fieldFacts(resource: Resource, served: readonly Resource[]): readonly FieldFacts[] {
   const { table, computed } = resource;
   return [
-    ...[...table.byName.values()].map((column) => columnFacts(column, resource, served)),
+    ...[...table.byName.values()].map((column): FieldFacts => {
+      const { fields } = resource;
+      const references = referenceOf(column, resource, served);
+      return {
+        name: column.name,
+        description: column.description,
+        type: isAny(column) ? "any" : column.kind,
+        ...(column.isWide ? { wide: true } : {}),
+        nullable: !column.notNull,
+        hidden: !fields.selectable.includes(column),
+        ...(column.rowFunction === undefined ? {} : { onSelect: true }),
+        writable: mayWrite(column, resource),
+        immutable: fields.immutable.has(column),
+        filterable: fields.filterable.has(column),
+        sortable: fields.sortable.has(column),
+        ...(column.enumValues === null ? {} : { enum: column.enumValues }),
+        ...(references === null ? {} : { references }),
+      };
+    }),
     ...computed.fields.map(([name]): FieldFacts => ({
       ...{ name, description: null, type: "computed", nullable: true, hidden: false },
       ...{ writable: false, immutable: false, filterable: false, sortable: false },
     })),
   ];
-}
-
-function columnFacts(
-  column: ColumnInfo,
-  resource: Resource,
-  served: readonly Resource[],
-): FieldFacts {
-  const { fields } = resource;
-  const references = referenceOf(column, resource, served);
-  return {
-    name: column.name,
-    description: column.description,
-    type: isAny(column) ? "any" : column.kind,
-    ...(column.isWide ? { wide: true } : {}),
-    nullable: !column.notNull,
-    hidden: !fields.selectable.includes(column),
-    ...(column.rowFunction === undefined ? {} : { onSelect: true }),
-    writable: mayWrite(column, resource),
-    immutable: fields.immutable.has(column),
-    filterable: fields.filterable.has(column),
-    sortable: fields.sortable.has(column),
-    ...(column.enumValues === null ? {} : { enum: column.enumValues }),
-    ...(references === null ? {} : { references }),
-  };
 }
 
 function referenceOf(

@@ -26,7 +26,7 @@ import { newRowDefaults } from "../../resource/live/new_row_defaults.ts";
 import { streamHeaders } from "../../resource/live/live_hubs.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Observer, Runtime } from "../../runtime/runtime.ts";
-import { type BodyReadingOptions, type BodyRequest, readBodyRequest } from "../hono_app.ts";
+import { type BodyReadingOptions, readBodyRequest } from "../hono_app.ts";
 import type { AppEnv } from "../middleware.ts";
 import { addInnerRequestInfo, copyConnectionInfo, type InnerRequest } from "../request_context.ts";
 import { callerHeaders } from "../../protocol/caller_headers.ts";
@@ -62,41 +62,36 @@ export function mountLive(hono: Hono<AppEnv>, mounted: MountLiveOptions): void {
 async function answerLive(context: Context<AppEnv>, mounted: MountLiveOptions): Promise<Response> {
   const { parseUser } = mounted;
   const request = await readBodyRequest(context, parseUser, mounted);
-  return await request.inTurn(() => openLive(context, request, mounted));
-}
-
-function openLive(
-  context: Context<AppEnv>,
-  { bytes, caller, address, waiting }: BodyRequest,
-  mounted: MountLiveOptions,
-): Response {
-  const { takeStream, queues: { turns }, responder, runtime } = mounted;
-  const { raw } = context.req;
-  const subscriptions = parseLiveSubscriptions(parseBody(bytes, maxNames));
-  const taken = takeStream(caller.user(), addressGroup(address), subscriptions.length);
-  const left = new AbortController();
-  const prefix = mounted.prefixOf(context);
-  const whenClosed = () => {
-    taken();
-    left.abort();
-  };
-  const whole = new MultiplexedStream(whenClosed, (problem) => refusalOf(problem, prefix));
-  const opener = {
-    ...mounted,
-    whole,
-    outer: raw,
-    info: copyConnectionInfo(context.env),
-    user: context.get("user"),
-    signal: left.signal,
-    prefix,
-    observe: runtime.observe,
-  };
-  const waits = { identity: waiting.identity, signal: left.signal };
-  // The stream ends with its last open part, so all parts are added before the first one opens.
-  const opening = subscriptions.map((one) => prepareSubscription(one, opener));
-  const body = new ReadableStream(whole, strategy);
-  void openInTurns(opening, whole, (begin) => turns.run(waits, begin));
-  return responder.respond({ status: 200, headers: streamHeaders, body }, "POST");
+  return await request.inTurn(() => {
+    const { bytes, caller, address, waiting } = request;
+    const { takeStream, queues: { turns }, responder, runtime } = mounted;
+    const { raw } = context.req;
+    const subscriptions = parseLiveSubscriptions(parseBody(bytes, maxNames));
+    const taken = takeStream(caller.user(), addressGroup(address), subscriptions.length);
+    const left = new AbortController();
+    const prefix = mounted.prefixOf(context);
+    const whenClosed = () => {
+      taken();
+      left.abort();
+    };
+    const whole = new MultiplexedStream(whenClosed, (problem) => refusalOf(problem, prefix));
+    const opener = {
+      ...mounted,
+      whole,
+      outer: raw,
+      info: copyConnectionInfo(context.env),
+      user: context.get("user"),
+      signal: left.signal,
+      prefix,
+      observe: runtime.observe,
+    };
+    const waits = { identity: waiting.identity, signal: left.signal };
+    // The stream ends with its last open part, so all parts are added before the first one opens.
+    const opening = subscriptions.map((one) => prepareSubscription(one, opener));
+    const body = new ReadableStream(whole, strategy);
+    void openInTurns(opening, whole, (begin) => turns.run(waits, begin));
+    return responder.respond({ status: 200, headers: streamHeaders, body }, "POST");
+  });
 }
 
 /** Opens a few subscriptions at a time, when the event loop is free. */

@@ -21,7 +21,22 @@ export async function refusedWrites(
   const refused = async (connection: Connection) => {
     const found: LeftOut[] = [];
     for (const { table, columns } of tables) {
-      const reason = await whyRefused(connection, table.name, columns);
+      const name = identifier(table.name);
+      const kept = columns.filter(({ generated }) => !generated).map(({ name }) =>
+        identifier(name)
+      );
+      const parts = new Set<string>();
+      for (
+        const statement of [
+          sql`INSERT INTO ${name} DEFAULT VALUES`,
+          sql`UPDATE ${name} SET ${join(kept.map((column) => sql`${column} = ${column}`), ", ")}`,
+          sql`DELETE FROM ${name}`,
+        ]
+      ) {
+        const missing = await missingIn(connection, sql`EXPLAIN ${statement}`, true);
+        if (missing !== null) parts.add(missing);
+      }
+      const reason = parts.size === 0 ? null : [...parts].join("; ");
       if (reason !== null) found.push({ table: table.name, reason });
     }
     return found;
@@ -38,27 +53,6 @@ export async function refusedWrites(
 
 /** The kinds of errors for a file that is read-only, or that another program keeps locked. */
 const unwritable: ReadonlySet<string> = new Set(["read-only", "unavailable"]);
-
-async function whyRefused(
-  connection: Connection,
-  table: string,
-  columns: WrittenTable["columns"],
-): Promise<string | null> {
-  const name = identifier(table);
-  const kept = columns.filter(({ generated }) => !generated).map(({ name }) => identifier(name));
-  const parts = new Set<string>();
-  for (
-    const statement of [
-      sql`INSERT INTO ${name} DEFAULT VALUES`,
-      sql`UPDATE ${name} SET ${join(kept.map((column) => sql`${column} = ${column}`), ", ")}`,
-      sql`DELETE FROM ${name}`,
-    ]
-  ) {
-    const missing = await missingIn(connection, sql`EXPLAIN ${statement}`, true);
-    if (missing !== null) parts.add(missing);
-  }
-  return parts.size === 0 ? null : [...parts].join("; ");
-}
 
 /**
  * Returns the generated columns of a table that use a function of another program, with reasons. If

@@ -11,8 +11,8 @@ import {
   requireObject,
   type SeparateMembers,
 } from "../../values/parse_fields.ts";
-import type { NestedRow, NestedRows, RowsStep } from "../nested_rows.ts";
-import { parseRelationRequest, type RelationRequest } from "./parse_relation.ts";
+import type { NestedRows, RowsStep } from "../nested_rows.ts";
+import { parseRelationRequest } from "./parse_relation.ts";
 import {
   addChildSteps,
   addLinks,
@@ -160,9 +160,21 @@ function parseRelation(
     owner: resource,
     requests: around.map((draft) => ({
       around: draft,
-      request: atPath(draft.bodyPath, () => requestOf(draft, relation, target, state)),
+      request: atPath(draft.bodyPath, () => {
+        const { nested, bodyPath, isNew } = draft;
+        const value = nested.get(relation.name);
+        const request = parseRelationRequest(value, { relation, target, bodyPath, isNew });
+        state.count += request.wanted.length + request.disconnect.length;
+        if (state.count > state.maxRows) throw batchTooLarge(state.maxRows, "it embeds more rows");
+        return request;
+      }),
     })),
-    parseCreated: (sources) => parseCreatedRows(sources, target, state),
+    parseCreated: (sources) => {
+      const [first] = sources;
+      if (first === undefined) return [];
+      if (target.capabilities.enableCreate) return parseLevel(sources, target, state);
+      throw atBodyPath(invalidField("cannot be created here"), first.bodyPath);
+    },
   };
   switch (relation.type) {
     case "belongsTo":
@@ -183,28 +195,4 @@ function targetOf(
   const link = type === "manyToMany" && isNew ? resource.served.get(step.table) : undefined;
   const isLinkable = link === undefined || link.capabilities.enableCreate;
   return isLinkable ? resource.served.get(target) ?? null : null;
-}
-
-function requestOf(
-  { nested, bodyPath, isNew }: DraftRow,
-  relation: Relation,
-  target: Resource,
-  state: ParseState,
-): RelationRequest {
-  const value = nested.get(relation.name);
-  const request = parseRelationRequest(value, { relation, target, bodyPath, isNew });
-  state.count += request.wanted.length + request.disconnect.length;
-  if (state.count > state.maxRows) throw batchTooLarge(state.maxRows, "it embeds more rows");
-  return request;
-}
-
-function parseCreatedRows(
-  sources: readonly RowSource[],
-  target: Resource,
-  state: ParseState,
-): readonly NestedRow[] {
-  const [first] = sources;
-  if (first === undefined) return [];
-  if (target.capabilities.enableCreate) return parseLevel(sources, target, state);
-  throw atBodyPath(invalidField("cannot be created here"), first.bodyPath);
 }
