@@ -231,19 +231,17 @@ export function selectsByPrimaryKey(filter: Filter, table: TableInfo): boolean {
   }
 }
 
-export interface FiltersOnRows {
-  readonly table: TableInfo;
-  readonly columns: readonly ColumnInfo[];
-  readonly keys: readonly Key[];
-  readonly filters: readonly Filter[];
-}
-
 /**
  * Compiles the statement that evaluates filters on rows of a table. For each key whose row exists,
  * the statement returns the columns, and a boolean for each filter. All rows are of one snapshot.
  */
 export function compileFiltersOnRows(
-  { table, columns, keys, filters }: FiltersOnRows,
+  { table, columns, keys, filters }: {
+    readonly table: TableInfo;
+    readonly columns: readonly ColumnInfo[];
+    readonly keys: readonly Key[];
+    readonly filters: readonly Filter[];
+  },
   dialect: Dialect,
 ): Statement {
   const selected = join([

@@ -1,4 +1,4 @@
-import { type Described, group, type OptionValues } from "../options/option.ts";
+import { type Described, group } from "../options/option.ts";
 import { callback, flag, textLike, timerMs, whole } from "../options/option_kinds.ts";
 import { ResponseAborted } from "../problem/response_aborted.ts";
 import { Problem, problemReply } from "../problem/problem.ts";
@@ -50,8 +50,6 @@ export const listenOptionRules = {
   // No default is set here, because the default depends on how the service is stopped.
   drainMs: whole({ from: 0, to: 2_147_483_647 }),
 } satisfies Described<ListenOptions>;
-
-export type ResolvedListenOptions = OptionValues<typeof listenOptionRules>;
 
 /** A running listener. */
 export interface Server {
@@ -141,7 +139,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   return server;
 }
 
-export function readListenOptions(options: ListenOptions): ResolvedListenOptions {
+export function readListenOptions(options: ListenOptions) {
   const { port, host, reusePort, onListen, stopDeadlineMs, drainMs } = options;
   const place = { subject: "Cannot listen", path: "" };
   const given = { port, host, reusePort, onListen, stopDeadlineMs, drainMs };

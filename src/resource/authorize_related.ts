@@ -11,19 +11,16 @@ import type { Resource } from "./model/resource.ts";
 import { narrowForCaller } from "./rights/caller_view.ts";
 import { noRelatedWrites, noResources } from "./rights/related_grants.ts";
 
-/** The rights that an operation needs in addition to its main access. */
-export interface AdditionalAccess {
-  readonly alsoAccess: Access | undefined;
-  readonly reached: ReadonlySet<Resource>;
-  readonly writes: readonly RelatedWrite[];
-}
-
 /**
  * Checks the rights that an operation needs in addition to its main access, before any hook or
  * write. Throws a 401 or 403. A related resource that the user may not read is treated as empty.
  */
 export async function authorizeAdditional(
-  { alsoAccess, reached, writes }: AdditionalAccess,
+  { alsoAccess, reached, writes }: {
+    readonly alsoAccess: Access | undefined;
+    readonly reached: ReadonlySet<Resource>;
+    readonly writes: readonly RelatedWrite[];
+  },
   user: User | null,
   resource: Resource,
 ): Promise<AdditionalGrants> {

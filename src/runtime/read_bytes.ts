@@ -1,5 +1,3 @@
-export type ReadRefusal = "too-large" | "too-many-parts";
-
 /** The number of parts that each stream can have, even if the parts are tiny. */
 const freeParts = 1_024;
 /** For each 64 bytes, a stream can have one more part. More parts would take too much time. */
@@ -22,7 +20,7 @@ export interface ReadBytesOptions {
 export async function readBytes(
   stream: ReadableStream<Uint8Array<ArrayBuffer>> | null,
   { limit, expected = 0, hold = () => {}, nextPart = () => undefined }: ReadBytesOptions,
-): Promise<Uint8Array<ArrayBuffer> | ReadRefusal> {
+): Promise<Uint8Array<ArrayBuffer> | "too-large" | "too-many-parts"> {
   if (stream === null) return new Uint8Array();
   const reader = stream.getReader();
   let held: Uint8Array<ArrayBuffer> = new Uint8Array(expected);

@@ -18,13 +18,6 @@ import { rowPages } from "../db/row_pages.ts";
 import { fetchCount } from "../db/rows.ts";
 import type { ReadPlan } from "../plan/plan.ts";
 
-interface OpenIndexOptions {
-  readonly index: SearchIndex;
-  readonly backend: IndexBackend;
-  readonly isFilledAtStart: boolean;
-  readonly runtime: Runtime;
-}
-
 /** An index that the app fills in the background. Until then, searches wait, then fail with 503. */
 export class OpenIndex implements IndexedTable {
   readonly index: SearchIndex;
@@ -47,7 +40,12 @@ export class OpenIndex implements IndexedTable {
   /** Time of the last search if it failed; null if it succeeded. */
   #failedSearchAt: number | null = null;
 
-  constructor({ index, backend, isFilledAtStart, runtime }: OpenIndexOptions) {
+  constructor({ index, backend, isFilledAtStart, runtime }: {
+    readonly index: SearchIndex;
+    readonly backend: IndexBackend;
+    readonly isFilledAtStart: boolean;
+    readonly runtime: Runtime;
+  }) {
     this.index = index;
     this.backend = backend;
     this.versions = new SearchVersions(runtime.clock);

@@ -19,17 +19,15 @@ export function readBundledFile(base64: string): BundledFile {
   return { gzip, tag: `W/"${hash.slice(0, 22)}"` };
 }
 
-export interface BundledFileHeaders {
-  /** The media type of the file. The charset is added. */
-  readonly type: string;
-  readonly cache: "public" | "private";
-}
-
 /** Returns the response with a bundled file, compressed if the client accepts gzip. */
 export function bundledFileReply(
   headers: Headers,
   { gzip, tag }: BundledFile,
-  { type, cache }: BundledFileHeaders,
+  { type, cache }: {
+    /** The media type of the file. The charset is added. */
+    readonly type: string;
+    readonly cache: "public" | "private";
+  },
 ): Reply {
   const cached = { etag: tag, "cache-control": `${cache}, no-cache`, vary: "accept-encoding" };
   if (listsTag(headers.get("if-none-match") ?? "", [tag])) {

@@ -3,20 +3,18 @@ import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 import type { PageRequest } from "./service_pages.ts";
 
-export interface PageRule {
-  /** The deployer's function; null if only clients on this machine may see the page. */
-  readonly authorize:
-    | ((request: Request, user: User | null) => boolean | PromiseLike<boolean>)
-    | null;
-  readonly option: string;
-  /** The start of error messages, such as `Cannot read the metrics`. */
-  readonly cannot: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 export async function requirePageAccess(
   request: PageRequest,
-  { authorize, option, cannot, headers }: PageRule,
+  { authorize, option, cannot, headers }: {
+    /** The deployer's function; null if only clients on this machine may see the page. */
+    readonly authorize:
+      | ((request: Request, user: User | null) => boolean | PromiseLike<boolean>)
+      | null;
+    readonly option: string;
+    /** The start of error messages, such as `Cannot read the metrics`. */
+    readonly cannot: string;
+    readonly headers?: Readonly<Record<string, string>>;
+  },
 ): Promise<void> {
   if (authorize === null) {
     const message = `${cannot} from here: only this machine may, until ${option} decides`;

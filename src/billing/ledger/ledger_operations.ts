@@ -68,17 +68,14 @@ export function changeBalance(
   );
 }
 
-/** A reversal of a grant. If `amount` is null, it reverses all credits not yet reversed. */
-export interface Reversal {
-  readonly grantKey: string;
-  readonly amount: number | null;
-  readonly reason: string | undefined;
-}
-
 /** Reverses credits of a grant, even consumed ones. The balance may become negative. */
 export function reverseGrant(
   posting: Entries,
-  given: Reversal,
+  given: {
+    readonly grantKey: string;
+    readonly amount: number | null;
+    readonly reason: string | undefined;
+  },
   keyed: KeyedRecord | null,
   grant: OperationRecord | undefined,
 ) {

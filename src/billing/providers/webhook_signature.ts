@@ -50,22 +50,19 @@ export async function verifySignature(
   if (!matches) throw refusedDelivery("no signature matches");
 }
 
-/** The format of a header with pairs for the signing time and the codes, such as `t=…,v1=…`. */
-export interface TimedSignatureHeader {
-  readonly header: string;
-  readonly separator: string;
-  /** The name of the pair with the time, in seconds since 1970. */
-  readonly time: string;
-  /** The name of the pairs with hexadecimal codes: several pairs while secrets are rotated. */
-  readonly code: string;
-  /** The string between the time and the body in the signed text. */
-  readonly joint: string;
-}
-
 /** Verifies a signature that includes its time. Throws a 400 if it is invalid. */
 export async function verifyTimedSignature(
   delivery: WebhookDelivery,
-  { header, separator, time, code, joint }: TimedSignatureHeader,
+  { header, separator, time, code, joint }: {
+    readonly header: string;
+    readonly separator: string;
+    /** The name of the pair with the time, in seconds since 1970. */
+    readonly time: string;
+    /** The name of the pairs with hexadecimal codes: several pairs while secrets are rotated. */
+    readonly code: string;
+    /** The string between the time and the body in the signed text. */
+    readonly joint: string;
+  },
   rules: SignatureRules,
 ): Promise<void> {
   const pairs = headerOf(delivery, header).split(separator).map((pair) => {

@@ -69,20 +69,18 @@ function inAnyCase(members: ReadonlyMap<string, string>, name: string): string |
   return undefined;
 }
 
-interface LogCells {
-  readonly seq: SqlValue;
-  readonly op: SqlValue;
-  readonly before: SqlValue;
-  readonly after: SqlValue;
-  readonly optimisticId: SqlValue;
-}
-
 /**
  * Decodes a row of the change log. `tables` contains the declarations of the changed table in this
  * process: none, one or two. Returns a change for each declaration.
  */
 export type DecodeChanges = (
-  cells: LogCells,
+  cells: {
+    readonly seq: SqlValue;
+    readonly op: SqlValue;
+    readonly before: SqlValue;
+    readonly after: SqlValue;
+    readonly optimisticId: SqlValue;
+  },
   place: Pick<Change, "transaction" | "mark">,
   tables: readonly TableInfo[],
 ) => readonly Change[];
@@ -126,16 +124,6 @@ function changeKind(op: string): Change["kind"] {
   return op === "insert" || op === "update" || op === "delete" || op === "truncate" ? op : "touch";
 }
 
-interface RowHistoryRequest {
-  readonly table: TableInfo;
-  readonly key: Key;
-  /** The columns that are never recorded. */
-  readonly exclude: ReadonlySet<ColumnInfo>;
-  /** Limits the history to changes with a smaller `seq`. Null starts at the newest change. */
-  readonly before: number | null;
-  readonly limit: number;
-}
-
 /** Changes of one row, the newest first. */
 export interface RowHistory {
   readonly changes: readonly PastChange[];
@@ -154,7 +142,15 @@ export interface PastChange extends Pick<Change, "seq" | "kind" | "before" | "af
  * each call searches at most 20,000 changes. Rejects if the search exceeds `limits`.
  */
 export async function readRowHistory(
-  request: RowHistoryRequest,
+  request: {
+    readonly table: TableInfo;
+    readonly key: Key;
+    /** The columns that are never recorded. */
+    readonly exclude: ReadonlySet<ColumnInfo>;
+    /** Limits the history to changes with a smaller `seq`. Null starts at the newest change. */
+    readonly before: number | null;
+    readonly limit: number;
+  },
   { driver, reader }: { readonly driver: Driver; readonly reader: RowReader },
   limits: ReadLimits,
 ): Promise<RowHistory> {
@@ -213,8 +209,6 @@ function createBinder({ dialect }: Driver) {
   return { values, place };
 }
 
-type Place = (value: SqlValue) => string;
-
 /**
  * Returns an SQL condition that is true if an image can belong to the row. Passes each value to
  * `place`, in the order of the placeholders. The condition ignores key columns whose values can be
@@ -224,7 +218,7 @@ function rowMatch(
   history: RowHistorySql,
   { primaryKey }: TableInfo,
   key: Key,
-  place: Place,
+  place: (value: SqlValue) => string,
 ): string {
   const images = ["before", "after"].map((image) => {
     const terms = primaryKey.map((column, index) =>

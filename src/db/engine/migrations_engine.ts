@@ -89,13 +89,6 @@ export interface ExistingRecording {
   readonly mode: "triggers" | "service";
 }
 
-export interface RecordingSetup {
-  readonly changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">;
-  readonly random: Random;
-  /** True if the table's streams start over, because its recorded columns have changed. */
-  readonly startsAgain: boolean;
-}
-
 /** How an engine stops recording changes during a migration, and then starts it again. */
 export interface RecordingEngine {
   /** Drops the triggers that would prevent a migration. Returns the recorded tables. */
@@ -105,5 +98,10 @@ export interface RecordingEngine {
   /** Returns how the changes of a table are recorded, or null if no trigger records them. */
   of(connection: Connection, table: TableShape): Promise<ExistingRecording | null>;
   /** Records the changes of a table by triggers that match its columns. */
-  record(connection: Connection, table: TableInfo, setup: RecordingSetup): Promise<void>;
+  record(connection: Connection, table: TableInfo, setup: {
+    readonly changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">;
+    readonly random: Random;
+    /** True if the table's streams start over, because its recorded columns have changed. */
+    readonly startsAgain: boolean;
+  }): Promise<void>;
 }

@@ -50,16 +50,14 @@ function recordingOf(
   return { table, hidden: table.columns.filter(isHidden), mode };
 }
 
-export interface RecordingToRestore {
-  readonly recording: readonly TriggeredRecording[];
-  readonly differences: readonly Difference[];
-}
-
 /** Creates the triggers again. If a table's columns have changed, its change streams start over. */
 export async function restoreRecording(
   connection: Connection,
   { driver: { dialect }, random }: { readonly driver: Driver; readonly random: Random },
-  { recording, differences }: RecordingToRestore,
+  { recording, differences }: {
+    readonly recording: readonly TriggeredRecording[];
+    readonly differences: readonly Difference[];
+  },
 ): Promise<void> {
   const engine = (await engineOf({ dialect }).migrations()).recording;
   for (const { table, hidden, mode } of recording) {

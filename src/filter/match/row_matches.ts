@@ -50,8 +50,6 @@ export interface RowImage {
   readonly row: Row;
 }
 
-type StoredForms = ReadonlyMap<ColumnInfo, SqlValue>;
-
 /** The key of a row's stored forms. Copies of a row omit them: a copy can have other values. */
 const storedForms = Symbol("stored forms");
 
@@ -79,6 +77,6 @@ export function attachStoredForms(
 
 /** Returns the stored value of a column if the row cannot represent it exactly, or undefined. */
 export function storedForm(row: Row, column: ColumnInfo): SqlValue | undefined {
-  const holder: { readonly [storedForms]?: StoredForms } = row;
+  const holder: { readonly [storedForms]?: ReadonlyMap<ColumnInfo, SqlValue> } = row;
   return holder[storedForms]?.get(column);
 }

@@ -35,7 +35,12 @@ export function createProofOfWork(parts: ProofOfWorkOptions) {
   const { clock } = runtime;
   const tokens = createChallengeTokens(parts.secrets);
   const checkSolution = createSolutionCheck({ tokens, challengeTtlMs, clock });
-  const known = boundedMap<string, KnownSolution>(20_000);
+  const known = boundedMap<string, {
+    /** Monotonic time until which the solution counts as used, in milliseconds. */
+    readonly usedUntil: number;
+    /** How often a refused request has made the solution usable again. */
+    readonly returns: number;
+  }>(20_000);
 
   function issueChallenge(facts: FingerprintedRequest, difficulty: number): Record<string, string> {
     const expiresAtMs = clock.now() + challengeTtlMs;
@@ -94,14 +99,6 @@ export function createProofOfWork(parts: ProofOfWorkOptions) {
       });
     },
   };
-}
-
-/** A solution that was used in this process, so that it is refused without calling the store. */
-interface KnownSolution {
-  /** Monotonic time until which the solution counts as used, in milliseconds. */
-  readonly usedUntil: number;
-  /** How often a refused request has made the solution usable again. */
-  readonly returns: number;
 }
 
 /** How long a solution that another request used is refused without calling the store, in ms. */

@@ -13,19 +13,17 @@ import { hasMemberTypes } from "./account.ts";
 const maxAtOnce = 4;
 const maxWaiting = 128;
 
-interface Turns {
-  readonly semaphore: Semaphore;
-  /** The logins that hold budget tokens, which they return after a success. */
-  readonly running: Set<Promise<void>>;
-  count: number;
-}
-
 /**
  * Limits the concurrent logins of one IP address. A running login holds the budget tokens that a
  * failed login costs. Without a limit, an office that logs in together would use up its budget.
  */
 export class LoginLimiter {
-  readonly #turns = new Map<string, Turns>();
+  readonly #turns = new Map<string, {
+    readonly semaphore: Semaphore;
+    /** The logins that hold budget tokens, which they return after a success. */
+    readonly running: Set<Promise<void>>;
+    count: number;
+  }>();
 
   /**
    * Runs a login when fewer than {@link maxAtOnce} logins of its address run. The login must call

@@ -16,8 +16,6 @@ interface PasswordReset {
   readonly expiresAt: number;
 }
 
-export type PasswordResetFields = ReturnType<typeof readPasswordReset>;
-
 /** `POST /password/forgot`: responds, and then sends a link if the address has an account. */
 export function requestPasswordReset(
   { address, identity }: AccountRequest,
@@ -41,7 +39,7 @@ export function readPasswordReset({ fields }: AccountRequest, { rules }: Account
  */
 export async function resetPassword(
   call: AccountRequest,
-  { token, password }: PasswordResetFields,
+  { token, password }: ReturnType<typeof readPasswordReset>,
   service: AccountService,
 ): Promise<AccountReply> {
   const { store, runtime: { clock, observe } } = service;

@@ -57,8 +57,6 @@ export async function signUp(
   return { status: 202, body: { next: "verify-email" }, signupCookie: browser };
 }
 
-export type VerifyEmailFields = ReturnType<typeof readVerifyEmail>;
-
 export function readVerifyEmail({ fields }: AccountRequest) {
   const token = fields.text("token", 200);
   const password = fields.optionalText("password", maxPasswordLength);
@@ -72,7 +70,7 @@ export function readVerifyEmail({ fields }: AccountRequest) {
  */
 export async function verifyEmail(
   call: AccountRequest,
-  { token, password }: VerifyEmailFields,
+  { token, password }: ReturnType<typeof readVerifyEmail>,
   service: AccountService,
 ): Promise<AccountReply> {
   const { passwords, cookie } = service;

@@ -7,8 +7,6 @@ import { beginSession } from "./log_in.ts";
 import { maxPasswordLength, readNewPassword } from "./password_rules.ts";
 import { replacePassword } from "./reset_password.ts";
 
-export type PasswordChangeFields = ReturnType<typeof readPasswordChange>;
-
 /** `POST /logout`: ends the session that the request carries, if any. */
 export async function logOut(
   call: AccountRequest,
@@ -56,7 +54,7 @@ export function readPasswordChange({ fields }: AccountRequest, { rules }: Accoun
 /** `POST /password/change`: needs the current password, ends all sessions and starts a new one. */
 export async function changePassword(
   call: AccountRequest,
-  { currentPassword, password }: PasswordChangeFields,
+  { currentPassword, password }: ReturnType<typeof readPasswordChange>,
   service: AccountService,
 ): Promise<AccountReply> {
   const { passwords, runtime: { observe } } = service;

@@ -155,12 +155,6 @@ function unknownOption(name: string, option: string, known: readonly string[]): 
 /** Runs the operation of one route. `route` is the method and the path of the route. */
 type RunCall = (route: string, call: CodeCall) => Promise<ShapedReply>;
 
-/** The members of a page with which a call requests the next page. */
-interface ListedPage {
-  readonly items: readonly unknown[];
-  readonly nextCursor: string | null;
-}
-
 /**
  * Returns the operations of one resource as functions with the names of `CodeCalls`. Their types
  * are not checked, because the results of operations have no types.
@@ -202,7 +196,10 @@ export function createCodeCalls(run: RunCall) {
       let from: AnyCallOptions = {};
       do {
         // `list` returns a page of this type.
-        const page = await list({ ...options, ...from }) as ListedPage;
+        const page = await list({ ...options, ...from }) as {
+          readonly items: readonly unknown[];
+          readonly nextCursor: string | null;
+        };
         yield* page.items;
         from = { cursor: page.nextCursor, offset: undefined };
       } while (from["cursor"] !== null);

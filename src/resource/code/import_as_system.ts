@@ -41,16 +41,14 @@ export interface ImportsFromCode {
   import(path: string, source: ImportSource): Promise<ImportOutcome>;
 }
 
-export interface ImportsFromCodeOptions {
-  /** The resources by path below the base path. */
-  readonly resources: ReadonlyMap<string, Resource>;
-  readonly ofSystem: ResourceTransform;
-  /** The largest size of a row, in bytes. */
-  readonly bodyLimit: number;
-}
-
 export function createImportsFromCode(
-  { resources, ofSystem, bodyLimit: maxRecordBytes }: ImportsFromCodeOptions,
+  { resources, ofSystem, bodyLimit: maxRecordBytes }: {
+    /** The resources by path below the base path. */
+    readonly resources: ReadonlyMap<string, Resource>;
+    readonly ofSystem: ResourceTransform;
+    /** The largest size of a row, in bytes. */
+    readonly bodyLimit: number;
+  },
 ): ImportsFromCode {
   return {
     async import(path, source) {

@@ -56,8 +56,6 @@ function withinRights({ widest, of }: ResolvedFields, rightsOf: ColumnRightsOf):
   };
 }
 
-type ColumnRights = ReturnType<typeof partialRights>;
-
 function partialRights(
   { table: { columns }, unreadable, notInsertable, notUpdatable }: RoleOnTable,
 ) {
@@ -72,7 +70,7 @@ function partialRights(
 
 function fieldsWithinRights(
   fields: FieldPolicy,
-  { unreadable, notInsertable, notUpdatable }: ColumnRights,
+  { unreadable, notInsertable, notUpdatable }: ReturnType<typeof partialRights>,
 ): FieldPolicy {
   const within = (columns: readonly ColumnInfo[]) =>
     columns.filter((column) => !unreadable.has(column));

@@ -17,19 +17,17 @@ export interface ChangeRecording {
   readonly changes: ResolvedChangesOptions;
 }
 
-export interface ServedDefinitions {
-  readonly resources: readonly ResourceDefinition[];
-  /** The database for resource definitions without `db`. */
-  readonly db: { readonly driver: Driver };
-}
-
 /**
  * Resolves how the changes of each configured database are recorded, by driver. Introspected tables
  * get triggers only if an option requests triggers: otherwise only the service's own writes are
  * recorded. Omits databases without a subscribable resource.
  */
 export async function resolveChangeRecordings(
-  { resources, db }: ServedDefinitions,
+  { resources, db }: {
+    readonly resources: readonly ResourceDefinition[];
+    /** The database for resource definitions without `db`. */
+    readonly db: { readonly driver: Driver };
+  },
   options: ChangesOptions,
   random: Random,
 ): Promise<ReadonlyMap<Driver, ChangeRecording>> {

@@ -10,17 +10,15 @@ export function createEtagKeys(secrets: readonly string[]): EtagKeys {
   return { current, older };
 }
 
-export interface EtagContext {
-  readonly keys: EtagKeys;
-  readonly readable: readonly ColumnInfo[];
-  readonly find: ColumnResolver;
-}
-
 /** Returns null for a resource without ETags. Throws a plain Error for an invalid option. */
 export function resolveEtag(
   etag: ResourceDefinition["options"]["etag"],
   table: TableInfo,
-  { keys, readable, find }: EtagContext,
+  { keys, readable, find }: {
+    readonly keys: EtagKeys;
+    readonly readable: readonly ColumnInfo[];
+    readonly find: ColumnResolver;
+  },
 ): EtagPolicy | null {
   if (etag === undefined) return null;
   const column = (option: "versionField" | "updatedAtField" | "idField") => {

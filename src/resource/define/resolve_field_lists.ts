@@ -24,12 +24,6 @@ export interface ResolvedFields {
   readonly varying: ReadonlySet<FieldListName>;
 }
 
-interface FieldsContext {
-  readonly table: TableInfo;
-  readonly softDelete: SoftDelete | null;
-  readonly find: ColumnResolver;
-}
-
 type Row = Record<string, unknown>;
 type List = FieldList<Row> | undefined;
 type Columns = ReadonlySet<ColumnInfo>;
@@ -41,7 +35,11 @@ type Lists = Readonly<Record<FieldListName, Columns>>;
  */
 export function resolveFieldLists(
   options: FieldOptions<Row> = {},
-  { table, softDelete, find }: FieldsContext,
+  { table, softDelete, find }: {
+    readonly table: TableInfo;
+    readonly softDelete: SoftDelete | null;
+    readonly find: ColumnResolver;
+  },
 ): ResolvedFields {
   const columns = [...table.byName.values()];
   const pick = (list: readonly ColumnReferenceOf<Row>[], option: FieldListName): Columns =>

@@ -2,11 +2,9 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
 import type { FieldPolicy } from "../model/resource.ts";
 
-type Options = ResourceDefinition["options"];
-
 /** Returns true if a caller may subscribe. Changes of a view are not recorded. */
 export function isSubscribable(
-  { auth = {}, capabilities = {} }: Options,
+  { auth = {}, capabilities = {} }: ResourceDefinition["options"],
   { recordable }: TableInfo,
 ): boolean {
   if (!recordable) return false;

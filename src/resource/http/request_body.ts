@@ -141,16 +141,14 @@ export async function receiveBody(
   }
 }
 
-interface Collected {
-  readonly limits: BodyLimits;
-  readonly held: IncomingBody;
-  /** The declared length in bytes; 0 if none is declared. */
-  readonly expected: number;
-}
-
 async function collect(
   request: Request,
-  { limits, held, expected }: Collected,
+  { limits, held, expected }: {
+    readonly limits: BodyLimits;
+    readonly held: IncomingBody;
+    /** The declared length in bytes; 0 if none is declared. */
+    readonly expected: number;
+  },
 ): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = await readBytes(request.body, {
     limit: limits.bodyLimit,

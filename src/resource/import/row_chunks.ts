@@ -109,12 +109,6 @@ export interface RowChunk {
   readonly errors: readonly LineError[];
 }
 
-interface RowChunksOptions {
-  readonly write: WriteCall;
-  readonly maxRows: number;
-  readonly giveTurn: YieldTurn;
-}
-
 /** The size at which a chunk ends early, in bytes. */
 const maxChunkBytes = 4 * 1024 * 1024;
 
@@ -123,7 +117,11 @@ const recordsPerTurn = 256;
 /** Prepares the rows of a body in chunks. The error of an unreadable line is in the last chunk. */
 export async function* rowChunks(
   records: ImportRecords,
-  { write, maxRows, giveTurn }: RowChunksOptions,
+  { write, maxRows, giveTurn }: {
+    readonly write: WriteCall;
+    readonly maxRows: number;
+    readonly giveTurn: YieldTurn;
+  },
 ): AsyncGenerator<RowChunk, void> {
   const options = { write, shaper: new RowShaper() };
   let open = new OpenChunk();

@@ -11,12 +11,6 @@ export interface TextBlock {
   end: { readonly at: number; readonly line: number };
 }
 
-export interface BlockOptions {
-  /** The encoding of a body without a byte order mark. Default: UTF-8. */
-  readonly encoding?: string | undefined;
-  readonly maxRecordBytes: number;
-}
-
 /** The size of a block, in bytes. One turn of the event loop parses it in milliseconds. */
 const blockBytes = 64 * 1024;
 
@@ -26,7 +20,11 @@ const blockBytes = 64 * 1024;
  */
 export async function* textBlocks(
   parts: AsyncIterable<Uint8Array>,
-  { encoding, maxRecordBytes }: BlockOptions,
+  { encoding, maxRecordBytes }: {
+    /** The encoding of a body without a byte order mark. Default: UTF-8. */
+    readonly encoding?: string | undefined;
+    readonly maxRecordBytes: number;
+  },
 ): AsyncGenerator<TextBlock, void> {
   const decode = createDecoder(encoding, () => line + feedsIn(held));
   let held = "";

@@ -116,7 +116,7 @@ export class LiveHubs {
 
   async #openHub(
     { driver, changes }: ChangeRecording,
-    { recorded: tables, unrecorded }: TablesToFollow,
+    { recorded: tables, unrecorded }: ReturnType<typeof tablesToFollow>,
     rights: RoleRights | undefined,
   ): Promise<void> {
     const { runtime, queryTimeoutMs, credentials, recheckMs } = this.#options;
@@ -173,8 +173,6 @@ function requireDeletionRecorded(
       "rows deleted",
   );
 }
-
-type TablesToFollow = ReturnType<typeof tablesToFollow>;
 
 /** Returns the subscribable tables, and the tables that their scopes can read by relations. */
 function tablesToFollow(resources: readonly Resource[]) {

@@ -75,10 +75,8 @@ export interface AdditionalGrants {
   /** The grants to read those resources of `readsFrom` that the user is allowed to read. */
   readonly related: ReadonlyMap<Resource, Grant>;
   /** The grants to write the rows that {@link Operation.relatedWrites} returns. */
-  readonly written: GrantsByAccess;
+  readonly written: ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
 }
-
-type GrantsByAccess = ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
 
 /** Rows that an operation writes in another resource, or with another kind of access. */
 export interface RelatedWrite {

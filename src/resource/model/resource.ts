@@ -86,20 +86,6 @@ export interface ResolvedCapabilities {
   readonly enableSearch: boolean;
 }
 
-interface BatchPolicy {
-  readonly create: number;
-  readonly update: number;
-  readonly replace: number;
-  readonly delete: number;
-  readonly incrementVersion: boolean;
-}
-
-interface ReadCostLimits {
-  /** The largest response, in bytes. Exports and streams are exempt. */
-  readonly maxAnswerBytes: number;
-  readonly queryTimeoutMs: number;
-}
-
 export interface ResourcesByTable {
   /** Returns the first resource that serves a table, or undefined if there is none. */
   get(table: TableInfo): Resource | undefined;
@@ -119,7 +105,11 @@ export interface SharedParts {
   isIndexed(column: ColumnInfo): boolean;
   /** The rights of the app's database roles on the served tables. */
   readonly roleRights: RoleRights;
-  readonly readCosts: ReadCostLimits;
+  readonly readCosts: {
+    /** The largest response, in bytes. Exports and streams are exempt. */
+    readonly maxAnswerBytes: number;
+    readonly queryTimeoutMs: number;
+  };
   /** The undelivered responses of the app, including responses of other resources. */
   readonly inflight: InflightResponses;
   readonly filters: CachingFilterParser;
@@ -179,7 +169,13 @@ export interface Resource extends SharedParts, CallerFields {
   /** True if users or anonymous callers are allowed to subscribe to the rows of the resource. */
   readonly isSubscribable: boolean;
   readonly page: PageLimits;
-  readonly batch: BatchPolicy;
+  readonly batch: {
+    readonly create: number;
+    readonly update: number;
+    readonly replace: number;
+    readonly delete: number;
+    readonly incrementVersion: boolean;
+  };
   readonly imports: { readonly maxBytes: number };
   /** The maximum number of fields in a body, including the fields of nested objects. */
   readonly maxFields: number;

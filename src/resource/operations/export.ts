@@ -132,15 +132,6 @@ function fileName({ url }: Resource): string {
   return url.slice(url.lastIndexOf("/") + 1).replace(/[^\w-]+/g, "_");
 }
 
-interface ExportOptions {
-  readonly columns: readonly ColumnInfo[];
-  readonly view: View;
-  readonly limit: number;
-  readonly writer: RowWriter;
-  readonly giveTurn: YieldTurn;
-  failed(error: unknown): void;
-}
-
 /**
  * The number of rows in the first page: few, because their size is still unknown. All page sizes
  * are powers of two, so that few different statements are prepared.
@@ -157,7 +148,14 @@ const pageBytes = 256 * 1024;
 async function* exportPages(
   first: RowPage,
   walk: RowPages,
-  { columns, view, limit, writer, giveTurn, failed }: ExportOptions,
+  { columns, view, limit, writer, giveTurn, failed }: {
+    readonly columns: readonly ColumnInfo[];
+    readonly view: View;
+    readonly limit: number;
+    readonly writer: RowWriter;
+    readonly giveTurn: YieldTurn;
+    failed(error: unknown): void;
+  },
 ): AsyncGenerator<Uint8Array, void> {
   const encoder = new TextEncoder();
   let { rows, isLast } = first;

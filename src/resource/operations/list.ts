@@ -165,14 +165,12 @@ const withExport: ReadonlySet<string> = new Set(
 );
 const withPreview: ReadonlySet<string> = new Set(["preview", ...withExport]);
 
-interface PageRead {
-  readonly read: ReadPlan;
-  readonly view: View;
-  readonly bytes: ResponseByteBudget;
-}
-
 function fetchPage(
-  { read, view, bytes }: PageRead,
+  { read, view, bytes }: {
+    readonly read: ReadPlan;
+    readonly view: View;
+    readonly bytes: ResponseByteBudget;
+  },
   connection: Connection,
   reader: RowReader,
 ): MaybePromise<FetchedPage> {

@@ -46,8 +46,6 @@ import { type Assignments, databaseDefault, incrementedValue } from "../../plan/
 import { integerVersionOf, type Precondition, requirePrecondition } from "../http/etag.ts";
 import { expectedVersion, nextVersion, withTimestamps } from "../write/row_version.ts";
 
-type UpdateIntent = ReturnType<typeof parseUpdate>;
-
 interface UpdatePlan {
   readonly target: RowTarget;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
@@ -57,7 +55,7 @@ interface UpdatePlan {
 }
 
 /** `PATCH /:id`: updates the fields that the body contains. */
-export const update: Operation<UpdateIntent, UpdatePlan, UpdatedRows> = {
+export const update: Operation<ReturnType<typeof parseUpdate>, UpdatePlan, UpdatedRows> = {
   name: "update",
   access: "update",
   takesBody: true,

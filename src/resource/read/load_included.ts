@@ -79,9 +79,6 @@ function maxRowsUnder(includes: readonly Include[]): number {
   );
 }
 
-/** The filters that limit the included rows: for a relation's target, and for its link table. */
-export type RelatedRowFilters = Pick<RelatedPlan, "where" | "links">;
-
 interface Loading extends IncludedReads {
   readonly related: ReadonlyMap<Resource, Grant>;
   /** The number of rows that the response can still include. */
@@ -138,11 +135,9 @@ interface Found extends Pick<Included, "rows" | "places"> {
   sizeOf(index: number): number;
 }
 
-type FindRelated = Pick<RelatedPlan, "keys" | "columns" | "where" | "links">;
-
 async function fetchIncluded(
   { relation, target, order, limit, metrics, view }: Include,
-  { columns, where, ...related }: FindRelated,
+  { columns, where, ...related }: Pick<RelatedPlan, "keys" | "columns" | "where" | "links">,
   { connection, left }: Loading,
 ): Promise<Found> {
   const { table, reader, isIndexed } = target;
@@ -205,7 +200,7 @@ function sumByPlace(
 export function relatedRowFilters(
   { relation, target, filter }: Include,
   related: ReadonlyMap<Resource, Grant>,
-): RelatedRowFilters | null {
+): Pick<RelatedPlan, "where" | "links"> | null {
   const grant = related.get(target);
   const links = readableLinksFilter(relation, target, related);
   if (grant === undefined || links.kind === "none") return null;

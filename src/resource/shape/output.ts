@@ -212,18 +212,16 @@ export interface RelationFilter {
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 
-interface RowReplyOptions {
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly included?: readonly Included[];
-  readonly optimisticId?: string | null;
-}
-
 /** Returns the JSON response to a write of one row: the masked row with its ETag. */
 export function rowReply(
   status: number,
   row: Row,
   resource: Resource,
-  { headers = {}, included, optimisticId = null }: RowReplyOptions = {},
+  { headers = {}, included, optimisticId = null }: {
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly included?: readonly Included[];
+    readonly optimisticId?: string | null;
+  } = {},
 ): DataReply {
   const { stored, etag } = resource;
   const [shown] = maskRows([row], stored, viewOf(resource), included);

@@ -43,8 +43,6 @@ export function presentGroups(
   });
 }
 
-type ValueOf = (value: unknown, column: ColumnInfo) => unknown;
-
 function plainColumnValue(value: unknown): unknown {
   return value;
 }
@@ -52,7 +50,7 @@ function plainColumnValue(value: unknown): unknown {
 function presentKey(
   { key }: AggregateGroup,
   keys: readonly GroupKey[],
-  valueOf: ValueOf,
+  valueOf: (value: unknown, column: ColumnInfo) => unknown,
 ): Row | null {
   if (keys.length === 0) return null;
   const shown: Record<string, unknown> = {};

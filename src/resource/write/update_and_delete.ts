@@ -28,16 +28,14 @@ import { afterDelete, afterWrite } from "./run_hooks.ts";
 import { type Key, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import { instantOf } from "../../schema/instant.ts";
 
-export interface PathUpdate {
-  readonly target: RowTarget;
-  readonly set: Assignments;
-  /** True to read the stored row first, so that the update sets only changed values. */
-  readonly readsFirst: boolean;
-}
-
 /** Updates and returns the row. Throws 404 if hidden, 412 if changed, 403 if outside the scope. */
 export async function updateRow(
-  { target, set, readsFirst }: PathUpdate,
+  { target, set, readsFirst }: {
+    readonly target: RowTarget;
+    readonly set: Assignments;
+    /** True to read the stored row first, so that the update sets only changed values. */
+    readonly readsFirst: boolean;
+  },
   write: WriteCall,
   connection: WriteConnection,
 ): Promise<Row> {
@@ -50,15 +48,13 @@ export async function updateRow(
   return await updateIfSameVersion({ target, current, where, set: values }, write, connection);
 }
 
-export interface RowUpdate {
-  readonly target: RowTarget;
-  readonly current: Row | null;
-  readonly where: Filter;
-  readonly set: Assignments;
-}
-
 export async function updateIfSameVersion(
-  { target, current, where, set }: RowUpdate,
+  { target, current, where, set }: {
+    readonly target: RowTarget;
+    readonly current: Row | null;
+    readonly where: Filter;
+    readonly set: Assignments;
+  },
   write: WriteCall,
   connection: WriteConnection,
 ): Promise<Row> {

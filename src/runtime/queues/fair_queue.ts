@@ -1,8 +1,3 @@
-export interface FairQueueOptions {
-  /** The maximum number of waiting items. Half of them can belong to one identity. */
-  readonly maxWaiting: number;
-}
-
 /** A bounded queue. Identities (users or addresses) take turns, however many items each has. */
 export class FairQueue<Item> {
   readonly #maxWaiting: number;
@@ -10,7 +5,10 @@ export class FairQueue<Item> {
   readonly #waiting = new Map<string, Set<Item>>();
   #size = 0;
 
-  constructor({ maxWaiting }: FairQueueOptions) {
+  constructor({ maxWaiting }: {
+    /** The maximum number of waiting items. Half of them can belong to one identity. */
+    readonly maxWaiting: number;
+  }) {
     this.#maxWaiting = maxWaiting;
   }
 

@@ -20,13 +20,6 @@ import {
 } from "./open_search_answers.ts";
 import type { OpenSearchClient, OpenSearchRequest } from "./open_search_client.ts";
 
-export interface OpenSearchIndexDependencies {
-  readonly prefix: string;
-  readonly client: OpenSearchClient;
-  readonly random: Random;
-  readonly observe: Observer;
-}
-
 /** A search index in OpenSearch. It stores the keys and words of documents, not their strings. */
 export class OpenSearchIndex implements IndexBackend {
   readonly local = null;
@@ -41,7 +34,12 @@ export class OpenSearchIndex implements IndexBackend {
   #reportLost = () => {};
 
   /** Throws a plain Error if OpenSearch does not allow the index's name. */
-  constructor(index: IndexDescription, parts: OpenSearchIndexDependencies) {
+  constructor(index: IndexDescription, parts: {
+    readonly prefix: string;
+    readonly client: OpenSearchClient;
+    readonly random: Random;
+    readonly observe: Observer;
+  }) {
     const { prefix, client, random, observe } = parts;
     this.#index = index;
     this.#client = client;
@@ -189,7 +187,11 @@ export class OpenSearchIndex implements IndexBackend {
   async #page(
     query: Record<string, unknown>,
     sort: readonly Record<string, string>[],
-    { after, size, signal }: PageOptions,
+    { after, size, signal }: {
+      readonly after: SortValues | null;
+      readonly size: number;
+      readonly signal?: AbortSignal;
+    },
   ): Promise<{ readonly hits: readonly Key[]; readonly next: SortValues | null }> {
     const { status, body } = await this.#ask(this.#currentIndex().name, {
       method: "POST",
@@ -300,12 +302,6 @@ export class OpenSearchIndex implements IndexBackend {
 /** The lines in a bulk request that write or remove one document. */
 interface BulkLines extends BulkTarget {
   readonly lines: readonly Record<string, unknown>[];
-}
-
-interface PageOptions {
-  readonly after: SortValues | null;
-  readonly size: number;
-  readonly signal?: AbortSignal;
 }
 
 /** The field that contains a document's id. OpenSearch can sort by this field, but not by ids. */

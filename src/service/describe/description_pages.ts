@@ -15,15 +15,13 @@ import { indexPage } from "./index_page.ts";
 import { createReferencePages } from "./reference_page.ts";
 import { filterGrammar } from "../../mcp/tool_definitions.ts";
 
-export interface DescriptionPagesOptions {
-  readonly describes: boolean;
-  readonly openapi: { readonly ui: boolean };
-  readonly mcp: object | null;
-}
-
 export function createDescriptionPages(
   facts: OpenapiInput,
-  { describes, openapi: { ui }, mcp }: DescriptionPagesOptions,
+  { describes, openapi: { ui }, mcp }: {
+    readonly describes: boolean;
+    readonly openapi: { readonly ui: boolean };
+    readonly mcp: object | null;
+  },
 ): readonly ServicePage[] {
   const { resources, basePath, routeCount } = facts;
   const documents = [
@@ -54,27 +52,22 @@ export function createDescriptionPages(
 
 const yamlType = "application/yaml";
 
-interface DocumentWriter {
-  readonly type: string;
-  write(prefix: string): string;
-  routeCount(): number;
-}
-
-/** A cached document, with the mount path and the route count from which it was created. */
-interface MadeDocument {
-  readonly prefix: string;
-  readonly count: number;
-  readonly text: string;
-  readonly tag: string;
-}
-
 /** Returns a page with a document that is cached until the app's routes or mount path change. */
 function documentPage(
   path: string,
   summary: string,
-  { type, write, routeCount }: DocumentWriter,
+  { type, write, routeCount }: {
+    readonly type: string;
+    write(prefix: string): string;
+    routeCount(): number;
+  },
 ): ServicePage {
-  let made: MadeDocument | null = null;
+  let made: {
+    readonly prefix: string;
+    readonly count: number;
+    readonly text: string;
+    readonly tag: string;
+  } | null = null;
   const names = path.replace(/^\/(?:__service\/)?/, "").split(/[./]/);
   const answers = {
     200: { type, schema: { type: type === "text/plain" ? "string" : "object" } },

@@ -96,7 +96,7 @@ async function answerLive(context: Context<AppEnv>, mounted: MountLiveOptions): 
 
 /** Opens a few subscriptions at a time, when the event loop is free. */
 async function openInTurns(
-  opening: readonly OpenSubscription[],
+  opening: readonly ReturnType<typeof prepareSubscription>[],
   whole: MultiplexedStream,
   inTurn: (begin: () => void) => MaybePromise<void>,
 ): Promise<void> {
@@ -175,8 +175,6 @@ interface SubscriptionOpener {
   readonly observe: Observer;
   fetch(request: Request, info: unknown): Promise<Response>;
 }
-
-type OpenSubscription = ReturnType<typeof prepareSubscription>;
 
 /** Prepares a subscription: the same caller's `GET` of its path, with middlewares and limits. */
 function prepareSubscription(

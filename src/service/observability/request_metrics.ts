@@ -37,7 +37,7 @@ export class RequestMetrics {
     return known;
   }
 
-  end(method: string, answer: RequestResult): void {
+  end(method: string, answer: Pick<RequestObservation, "route" | "status" | "durationMs">): void {
     this.#active.get(method)?.add(-1);
     const { route, status, durationMs } = answer;
     const { count, duration } = this.#seriesOf(method, route, status);
@@ -56,9 +56,6 @@ export class RequestMetrics {
     };
   }
 }
-
-/** A response, as the metrics record it. */
-export type RequestResult = Pick<RequestObservation, "route" | "status" | "durationMs">;
 
 /** Replaces every unknown method, as in OpenTelemetry, because clients can invent many methods. */
 const otherMethod = "_OTHER";

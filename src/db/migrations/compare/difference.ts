@@ -56,14 +56,12 @@ export function describeDifference(difference: Difference): string {
   return (descriptions[kind] as (given: Difference, place: string) => string)(difference, place);
 }
 
-type Descriptions = {
+const descriptions: {
   readonly [Kind in Difference["kind"]]: (
     given: Extract<Difference, { readonly kind: Kind }>,
     place: string,
   ) => string;
-};
-
-const descriptions: Descriptions = {
+} = {
   "missing-table": ({ table }) => `${table} is missing`,
   "renamed-table": ({ table, existing }) => `${table} is still called ${existing}`,
   "missing-column": (_, place) => `${place} is missing`,
@@ -148,17 +146,14 @@ export function foreignKeyActionsSql({ onDelete, onUpdate }: ForeignKeyShape): s
 /** A difference in a constraint. `column` is null if the constraint has several columns. */
 type Found = readonly [column: string | null, difference: DifferenceKind];
 
-/** The known names. A constraint that names any other column or table is not compared. */
-interface ComparableNames {
-  readonly columns: readonly string[];
-  /** All declared tables, and the tables that the migration drops. */
-  readonly tables: readonly TableName[];
-}
-
 export function compareConstraints(
   declared: TableShape,
   existing: TableShape,
-  own: ComparableNames,
+  own: {
+    readonly columns: readonly string[];
+    /** All declared tables, and the tables that the migration drops. */
+    readonly tables: readonly TableName[];
+  },
   syntax: SqlSyntax,
 ): readonly Found[] {
   const isOwn = (columns: readonly string[]) =>

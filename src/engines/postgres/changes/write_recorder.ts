@@ -291,16 +291,13 @@ export async function readTargetTables(
   return targets;
 }
 
-/** The members of an EXPLAIN result that the service uses. Each can be missing. */
-interface PlanNode {
-  readonly "Node Type"?: unknown;
-  readonly "Schema"?: unknown;
-  readonly "Relation Name"?: unknown;
-}
-
 function collectTargets(node: unknown, targets: Set<string>): void {
   if (typeof node !== "object" || node === null) return;
-  const { "Node Type": type, "Schema": schema, "Relation Name": name }: PlanNode = node;
+  const { "Node Type": type, "Schema": schema, "Relation Name": name }: {
+    readonly "Node Type"?: unknown;
+    readonly "Schema"?: unknown;
+    readonly "Relation Name"?: unknown;
+  } = node;
   if (type === "ModifyTable" && typeof schema === "string" && typeof name === "string") {
     targets.add(`${quoteIdentifier(schema)}.${quoteIdentifier(name)}`);
   }

@@ -20,18 +20,6 @@ export interface PostgresReadDependencies extends SharedReadsDependencies {
   readonly sharedTurns: ReadLimiter;
 }
 
-interface Waiting {
-  readonly limit: Deadline;
-  readonly beganAt: number;
-}
-
-interface Turn {
-  readonly session: PostgresSession;
-  readonly connection: PostgresConnection;
-  /** How long the read has waited for the read limiter and for a session, in milliseconds. */
-  readonly waitedMs: number;
-}
-
 /**
  * The connection for the reads of one request to Postgres. Each read waits for the read limiter,
  * and then for a session of the pool. A read that exceeds its limits is canceled on the server.
@@ -84,7 +72,10 @@ export class PostgresReads implements Connection {
     }
   }
 
-  async #inTurn(statement: Statement, { limit, beganAt }: Waiting): Promise<QueryResult> {
+  async #inTurn(
+    statement: Statement,
+    { limit, beganAt }: { readonly limit: Deadline; readonly beganAt: number },
+  ): Promise<QueryResult> {
     const { pool, clock, connect, raisedMessages } = this.#parts;
     const session = await pool.acquire("read");
     try {
@@ -101,7 +92,12 @@ export class PostgresReads implements Connection {
     }
   }
 
-  async #read(statement: Statement, { session, connection, waitedMs }: Turn): Promise<QueryResult> {
+  async #read(statement: Statement, { session, connection, waitedMs }: {
+    readonly session: PostgresSession;
+    readonly connection: PostgresConnection;
+    /** How long the read has waited for the read limiter and for a session, in milliseconds. */
+    readonly waitedMs: number;
+  }): Promise<QueryResult> {
     let stopped: DatabaseError | null = null;
     let cancelled: Promise<void> | null = null;
     let isLate = false;

@@ -107,16 +107,14 @@ function notify(connection: PostgresJsConnection, payload: string): Promise<unkn
   return connection.run(`SELECT pg_notify('${changesChannel}', ${payload})`, []);
 }
 
-interface ListenerParts {
-  readonly channels: readonly string[];
-  /** Called after each LISTEN. If the promise rejects, another connection is opened. */
-  opened(connection: PostgresJsConnection): Promise<void>;
-  notified(payload: string): void;
-}
-
 function keepListening(
   options: PostgresJsConnectionOptions,
-  { channels, opened, notified }: ListenerParts,
+  { channels, opened, notified }: {
+    readonly channels: readonly string[];
+    /** Called after each LISTEN. If the promise rejects, another connection is opened. */
+    opened(connection: PostgresJsConnection): Promise<void>;
+    notified(payload: string): void;
+  },
 ): { readonly connection: () => PostgresJsConnection | null; readonly close: () => Promise<void> } {
   let isClosed = false;
   let connection: PostgresJsConnection | null = null;

@@ -96,8 +96,6 @@ async function readColumns(
 
 const idsOf = "SELECT json_array_elements_text($1::json)::oid";
 
-type ConstraintRow = Awaited<ReturnType<typeof readConstraints>>[number];
-
 async function readConstraints(connection: Connection, ids: string) {
   const rows = await selectNamed(
     connection,
@@ -168,7 +166,7 @@ async function readIndexes(
 function shapeOf(
   { schema, name }: TableName,
   columns: readonly ColumnShape[],
-  constraints: readonly Omit<ConstraintRow, "owner">[],
+  constraints: readonly Omit<Awaited<ReturnType<typeof readConstraints>>[number], "owner">[],
   indexes: readonly IndexShape[],
 ): TableShape {
   const of = (kind: string) => constraints.filter((one) => one.kind === kind);

@@ -70,9 +70,7 @@ const columns = namedColumns({
   optimisticId: "c.optimistic_id",
 });
 
-type HeldAt = Pick<LogRow, "epoch" | "floor" | "held">;
-
-type LogRow = ReturnType<typeof columns.decode>;
+type HeldAt = Pick<ReturnType<typeof columns.decode>, "epoch" | "floor" | "held">;
 
 /** One statement reads the log's first valid position and the rows: no purge runs in between. */
 const nextChanges = `SELECT ${columns.selectList}

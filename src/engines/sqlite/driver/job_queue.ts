@@ -85,12 +85,6 @@ export type WriteJob =
     readonly run: () => Promise<Acknowledge>;
   };
 
-export interface FinishedJob {
-  readonly job: WriteJob;
-  /** Resolves or rejects the job's promise, after the group's commit. */
-  readonly report: () => void;
-}
-
 export interface JobGroupOptions {
   /** The connection. Its transaction is begun and ended outside of the group. */
   readonly writer: SqliteConnection;
@@ -100,7 +94,11 @@ export interface JobGroupOptions {
 }
 
 export class JobGroup {
-  readonly finished: FinishedJob[] = [];
+  readonly finished: {
+    readonly job: WriteJob;
+    /** Resolves or rejects the job's promise, after the group's commit. */
+    readonly report: () => void;
+  }[] = [];
   /** False if every job so far has failed. Then there is nothing to commit. */
   hasResults = false;
   readonly #options: JobGroupOptions;

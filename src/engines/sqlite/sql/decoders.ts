@@ -94,11 +94,9 @@ function fromText(value: SqlValue): string | null {
   return parseInstant(hasZone ? value : `${value}Z`);
 }
 
-type Stored = Exclude<SqlValue, null>;
-
 /** Decoders by kind. For an invalid value of any storage class, they return `undefined`. */
 export const decoders: Readonly<
-  Record<ColumnKind, (value: Stored, column: ColumnInfo) => unknown>
+  Record<ColumnKind, (value: Exclude<SqlValue, null>, column: ColumnInfo) => unknown>
 > = {
   text: (value) => typeof value === "string" ? value : undefined,
   integer: (value) =>

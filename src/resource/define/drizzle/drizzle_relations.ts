@@ -60,12 +60,10 @@ export function drizzleRelations<
   return Object.fromEntries(relations) as DrizzleRelations<Name, Source, Names>;
 }
 
-type Conversion = (place: Place) => RelationOptions;
-
 function declaredFor(
   table: Target,
   all: readonly Related[],
-): readonly (readonly [string, Conversion])[] {
+): readonly (readonly [string, (place: Place) => RelationOptions])[] {
   const newer = all.flatMap((entry) =>
     entry.table === table && "relations" in entry ? Object.entries(entry.relations) : []
   );
@@ -105,13 +103,10 @@ interface NamedColumn {
 
 interface OlderRelations {
   readonly table: TableLike<unknown, unknown>;
-  config(helpers: Helpers): Readonly<Record<string, OlderRelation>>;
-}
-
-/** The argument of the callback of `relations()`. */
-interface Helpers {
-  one(target: TableLike<unknown, unknown>, config?: OlderConfig): OlderRelation;
-  many(target: TableLike<unknown, unknown>, config?: OlderConfig): OlderRelation;
+  config(helpers: {
+    one(target: TableLike<unknown, unknown>, config?: OlderConfig): OlderRelation;
+    many(target: TableLike<unknown, unknown>, config?: OlderConfig): OlderRelation;
+  }): Readonly<Record<string, OlderRelation>>;
 }
 
 interface OlderConfig {

@@ -24,8 +24,6 @@ import {
 } from "./relate/prepare_relation_change.ts";
 import { protectedItems } from "./protected_items.ts";
 
-type PreparedValues = Awaited<ReturnType<typeof prepareSteps>>;
-
 interface Preparation {
   readonly values: Map<NestedRow, Assignments>;
   /** The stored row that the request addresses, or null if it was not read. */
@@ -128,7 +126,7 @@ function missingRow(): never {
 }
 
 export interface WriteState {
-  readonly prepared: PreparedValues;
+  readonly prepared: Awaited<ReturnType<typeof prepareSteps>>;
   readonly plan: NestedPlan;
   readonly call: ResourceCall;
   /** True in the last attempt, in which a conflict with another request fails the write. */

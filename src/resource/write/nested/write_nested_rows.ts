@@ -66,7 +66,12 @@ function embeddedIn(
   around: readonly NestedRow[],
   written: ReadonlyMap<NestedRow, Row>,
 ): readonly Included[] {
-  const found = new Map<Relation, Embedded>();
+  const found = new Map<Relation, {
+    readonly target: Resource;
+    readonly rows: NestedRow[];
+    readonly places: number[];
+    readonly placeOf: (number | null)[];
+  }>();
   around.forEach(({ embedded }, place) => {
     for (const { relation, target, rows } of embedded) {
       const known = found.get(relation);
@@ -87,13 +92,6 @@ function embeddedIn(
     included: embeddedIn(rows, written),
     aggregated: null,
   }));
-}
-
-interface Embedded {
-  readonly target: Resource;
-  readonly rows: NestedRow[];
-  readonly places: number[];
-  readonly placeOf: (number | null)[];
 }
 
 export interface UpdateNestedPlan extends NestedPlan {

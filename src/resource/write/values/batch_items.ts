@@ -48,17 +48,15 @@ export function batchTooLarge(limit: number, excess: string): Problem {
   );
 }
 
-interface KeyedItemsOptions {
-  readonly limit: number;
-  readonly by: KeyColumns;
-  readonly parse: ParseFields;
-}
-
 /** Parses a batch's items, each with its row's key. Throws a 422 if two items name the same row. */
 export function parseKeyedItems(
   body: unknown,
   resource: Resource,
-  { limit, by, parse }: KeyedItemsOptions,
+  { limit, by, parse }: {
+    readonly limit: number;
+    readonly by: KeyColumns;
+    readonly parse: ParseFields;
+  },
 ): readonly KeyedItem[] {
   const seen = new Map<string, number>();
   return mapItems(parseItems(body, limit), (item, index) => {

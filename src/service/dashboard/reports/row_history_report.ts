@@ -27,15 +27,13 @@ import { and, type Filter, termsOnSameRow } from "../../../filter/filter.ts";
 import { printMaskedFilter } from "../print_masked_filter.ts";
 import { readViewedUser } from "../view_token.ts";
 
-interface RowHistoryReportDependencies {
-  readonly resources: readonly Resource[];
-  readonly basePath: string;
-  recordingOf(table: TableInfo): ResolvedChangesOptions | null;
-}
-
 /** Creates the report of one row's changes. Parameters: `resource`, `id`, `limit`, `before`. */
 export function createRowHistoryReport(
-  { resources, basePath, recordingOf }: RowHistoryReportDependencies,
+  { resources, basePath, recordingOf }: {
+    readonly resources: readonly Resource[];
+    readonly basePath: string;
+    recordingOf(table: TableInfo): ResolvedChangesOptions | null;
+  },
 ): Report {
   return {
     name: "changes",

@@ -20,8 +20,6 @@ export interface ReaderStartData {
   readonly cancelled: Int32Array;
 }
 
-export type ReaderMessage = ThreadRead | "close";
-
 export interface ThreadRead {
   readonly id: number;
   readonly statement: Statement;
@@ -46,7 +44,7 @@ const functions = await importFunctions(additions.functions);
 const options = { ...additions, functions, readOnly: true, clock: systemClock };
 const connection = openSqliteConnection(library, path, options);
 
-parentPort?.on("message", async (message: ReaderMessage) => {
+parentPort?.on("message", async (message: ThreadRead | "close") => {
   if (message !== "close") return parentPort?.postMessage(await answer(message));
   connection.close();
   parentPort?.postMessage("closed" satisfies ReaderAnswer);
