@@ -15,6 +15,8 @@ export interface Image extends AsyncDisposable {
   readonly version: string;
   readonly cmd: readonly string[];
   readonly healthCheck: readonly string[];
+  /** Whether the user of the image may write to a path of the image. */
+  canWrite(path: string): Promise<boolean>;
   /** Runs a command as the user of the image, on a tree that it cannot write. */
   start(command: readonly string[], env: Readonly<Record<string, string>>): Deno.ChildProcess;
 }
@@ -63,6 +65,11 @@ export async function buildImage(
     version: FROM.replace("denoland/deno:", ""),
     cmd: JSON.parse(CMD),
     healthCheck: JSON.parse(HEALTHCHECK.replace(/^.*? CMD /, "")),
+    async canWrite(path) {
+      const user = { uid: strangerId, gid: strangerId };
+      const test = new Deno.Command("test", { args: ["-w", path], cwd: folder, ...user });
+      return (await test.output()).success;
+    },
     start: ([, ...args], given) =>
       new Deno.Command(deno, {
         ...{ args, cwd: folder, clearEnv: true, uid: strangerId, gid: strangerId },
