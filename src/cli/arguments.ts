@@ -22,6 +22,7 @@ import {
   parseRestoreArguments,
 } from "./backup/backup_arguments.ts";
 import { importHelp, parseImportArguments } from "./import/import_arguments.ts";
+import { initHelp, parseInitArguments } from "./init/init_arguments.ts";
 import { parseMigrateArguments } from "./migrate/migrate_arguments.ts";
 import { parseCheckArguments, parseServeArguments, type ServeCommand } from "./serve_arguments.ts";
 import { listenOptionRules } from "../listen/listener.ts";
@@ -168,6 +169,8 @@ function commandOf(args: readonly string[]) {
       return parseRestoreArguments(rest);
     case "uninstall":
       return parseUninstallArguments(rest);
+    case "init":
+      return parseInitArguments(rest);
     default:
       return parseServeArguments(args);
   }
@@ -225,6 +228,8 @@ Options:
                        a SIGHUP replaces all, one after the other, without a failed request
   -h, --help           print this
   -v, --version        print the version
+
+${initHelp}
 
 API keys and accounts, of service.config.ts, or in --kv FILE:
   keys create --name NAME [--scopes A,B] [--user ID] [--expires 90d]

@@ -47,14 +47,17 @@ export async function runCommandLine(args: readonly string[], program: Program):
 type CommandKind = RunnableCommand["kind"];
 
 /** The commands that open no key-value store, so that they need no --unstable-kv. */
-const withoutStore: ReadonlySet<CommandKind> = new Set(["mcp", "uninstall"]);
+const withoutStore: ReadonlySet<CommandKind> = new Set(["mcp", "uninstall", "init"]);
 
 /** The commands whose errors are failures and not mistakes of the user. */
 const failing: ReadonlySet<CommandKind> = new Set(["migrate", "uninstall", "backup", "restore"]);
 
 /** Runs a command, and returns its exit code. Imports only the code that this command needs. */
-async function run(command: RunnableCommand, { version }: Program): Promise<number> {
+async function run(command: RunnableCommand, program: Program): Promise<number> {
+  const { version } = program;
   switch (command.kind) {
+    case "init":
+      return await (await import("./init/run_init_command.ts")).runInitCommand(command, program);
     case "keys":
     case "users":
       return await (await import("./run_account_command.ts")).runAccountCommand(command);

@@ -140,10 +140,18 @@ function commandsOf(text: string): string[] {
     .flatMap((line) => /(?:^|\s)(deno(?:@[\d.]+)? (?:task|run -A) .+)$/.exec(line)?.[1] ?? []);
 }
 
+/** The tasks of a project that `init` writes. Documents for newcomers and the starter name these. */
+const { tasks: starterTasks }: { tasks: Record<string, string> } = JSON.parse(
+  Deno.readTextFileSync(`${root}examples/starter/deno.json`),
+);
+const aboutProjects = ["examples/starter/README.md", "docs/first_page.md"];
+
 function isRunnable(document: string, command: string): boolean {
-  const [, verb, ...words] = command.trim().split(/\s+/);
+  const [, verb, ...words] = command.trim().replaceAll("../resource-api/", "").split(/\s+/);
   const [subject = "", ...rest] = verb === "task" ? words : words.slice(1);
-  if (verb === "task" && !Object.hasOwn(tasks, subject)) return false;
+  const isKnown = Object.hasOwn(tasks, subject) ||
+    aboutProjects.includes(document) && Object.hasOwn(starterTasks, subject);
+  if (verb === "task" && !isKnown) return false;
   const files = (verb === "task" && subject === "test" ? rest : verb === "run" ? [subject] : [])
     .filter((word) => /^[\w./-]+$/.test(word) && /[./]/.test(word));
   // A guide shows files that its reader writes.
