@@ -67,11 +67,7 @@ function mayHave(
   return `(${image} ->> ${place(dbName)}::text) = ${place(value)}::text`;
 }
 
-/**
- * Returns a Postgres driver that records its own writes, for databases without triggers. If a
- * statement was compiled from a plan, the driver records every changed row. For any other write to
- * a recorded table, the driver records only that unknown rows of the table have changed.
- */
+/** Returns a Postgres driver that records its own writes, for databases without triggers. */
 export function recordingDriver(
   driver: Driver,
   tables: readonly PostgresLogTable[],

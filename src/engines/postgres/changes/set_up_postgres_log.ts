@@ -225,10 +225,7 @@ async function run(
   await connection.query({ text, values });
 }
 
-/**
- * The epoch of the Postgres change log, as a column of a select list. Its second half is the id of
- * the transaction that stored the epoch, so a restored dump has another epoch.
- */
+/** The epoch of the log. It ends with the id of its transaction, so a restored dump has another. */
 export const epochColumn =
   `(SELECT left(epoch, 8) || lpad(to_hex(xmin::text::bigint), 8, '0') FROM "_service_epoch") AS epoch`;
 

@@ -41,10 +41,7 @@ const maxPerStatement = 1_000;
 /** How many statements without a plan can have an entry in the cache of their tables. */
 const maxKnownTexts = 500;
 
-/**
- * Runs writes to recorded tables, and inserts their changes into the log in the same transaction.
- * A write with a plan logs each changed row. Any other write logs only the names of its tables.
- */
+/** Logs writes in their transaction: each changed row of a plan, otherwise only table names. */
 export class WriteRecorder {
   readonly #tables: readonly PostgresLogTable[];
   readonly #exclude: ReadonlySet<ColumnInfo>;
@@ -272,9 +269,8 @@ function isWrite(plan: Plan): plan is WritePlan {
 }
 
 /**
- * Returns the full names, as in the change log, of the tables to which an INSERT, UPDATE, DELETE,
- * MERGE or WITH writes. EXPLAIN finds them without running the statement, but not tables to which
- * only triggers and functions write. Returns null if the server returns no readable plan.
+ * Returns the full names of the tables that a statement writes to, by EXPLAIN, or null if the plan
+ * is unreadable. The plan does not show tables that only triggers and functions write to.
  */
 export async function readTargetTables(
   { text, values }: Statement,

@@ -24,9 +24,8 @@ const unicode = ["auto", "utf8", "UTF8", "utf-8", "UTF-8", "unicode", "UNICODE"]
 const ofServer = "its library authenticates by the method that the server asks for";
 
 /**
- * The parameters of libpq, and the service's own `pooler`, `prepare` and `search_path`. A list
- * contains the accepted values. Null accepts any value. A string is the reason why the service
- * refuses the parameter. The parameters of GSSAPI have no effect.
+ * The parameters of libpq and the service: the accepted values, null for any value, or the reason
+ * why the service refuses the parameter. The parameters of GSSAPI have no effect.
  */
 export const keywords: Readonly<Record<string, readonly string[] | string | null>> = {
   ...{ host: null, hostaddr: null, port: null, dbname: null, user: null, password: null },

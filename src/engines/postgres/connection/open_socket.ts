@@ -15,9 +15,8 @@ const bytesOfBurst = 128 * 1024;
 const tlsRequest = Buffer.from("0000000804d2162f", "hex");
 
 /**
- * Opens a socket to a server, with TLS if `isEncrypted`. The socket pauses briefly after a burst of
- * bytes. Without the pauses, Deno rarely reads other sockets while a server sends megabytes, which
- * delayed other requests by half a second. Until the socket is open, `signal` can abort it.
+ * Opens a socket, with TLS if `isEncrypted`. The socket pauses after a burst of bytes: otherwise
+ * Deno rarely reads other sockets while a server sends megabytes.
  */
 export async function openSocket(
   server: PostgresServer,

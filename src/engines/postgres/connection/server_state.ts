@@ -13,9 +13,8 @@ export function stateText(state: ServerState, isPooled: boolean): string {
 }
 
 /**
- * Throws an Error if a server's state is not the one that `target_session_attrs` requires, or if a
- * pooler's sessions format values differently than the service expects. If `ofSession` is true, the
- * service itself made the session read-only, and the server can be writable.
+ * Throws an Error if a server's state violates `target_session_attrs`, or if a pooler formats
+ * values differently. If `ofSession`, the service itself made the session read-only.
  */
 export function requireState(
   state: ServerState,

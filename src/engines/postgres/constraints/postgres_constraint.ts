@@ -26,10 +26,7 @@ export async function columnsViolatedOnPostgres(
   return kind === "foreign-key" && refersToOwnColumns(columns, table) ? [] : columns;
 }
 
-/**
- * Returns true if a foreign key of these columns refers to columns of the same table that are not
- * in the primary key. An update of the referenced columns can then also violate the foreign key.
- */
+/** Returns true if a foreign key refers to columns of the same table outside of its key. */
 function refersToOwnColumns(columns: readonly string[], table: TableInfo): boolean {
   const key = table.primaryKey.map(({ dbName }) => dbName);
   return table.foreignKeys.some((foreignKey) =>
@@ -50,9 +47,8 @@ const columnsOfPartitions = `SELECT a.attname FROM pg_partitioned_table p
   WHERE n.nspname = $1 AND c.relname = $2 ORDER BY array_position(p.partattrs::int2[], a.attnum)`;
 
 /**
- * A query for the columns of a failed constraint: the columns of the constraint or unique index $4,
- * and the column $5. Both are parts of table $2.$3, which is table $1 or a partition of $1. For an
- * index on expressions, the query returns all columns that the expressions use.
+ * Finds the columns of the constraint or unique index $4 (for an index on expressions, all used
+ * columns), and the column $5. $2.$3 is the table $1 or a partition of $1.
  */
 const columnsOfConstraint = `WITH owner AS (
     SELECT t.oid FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace

@@ -5,9 +5,8 @@ interface CancellableQuery {
   /** The connection on which the query was sent, or null if it was not sent yet. */
   readonly state: object | null;
   /**
-   * Sends a cancel request on a separate connection. Resolves when the server has passed the
-   * request on and closed that connection. The declared `cancel()` sends only one request for a
-   * query, and an error of that request ends the process.
+   * Sends a cancel request on a separate connection, and resolves when the server has closed that
+   * connection. An error of the library's own `cancel()` would end the process.
    */
   canceller(query: CancellableQuery): Promise<void>;
 }
@@ -19,9 +18,8 @@ const repeatAfterMs = [100, 400, 1_500];
 const graceMs = 1_000;
 
 /**
- * Cancels a query on the Postgres server. `outcome` resolves with the query's error once the query
- * has ended. Returns true if the connection can be used again. Returns false if a cancel request
- * may still arrive, or if the query still runs.
+ * Cancels a query, whose error `outcome` resolves with. Returns false if the connection is
+ * unusable: a cancel request may still arrive, or the query still runs.
  */
 export async function cancelQuery(
   query: object,

@@ -4,15 +4,11 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import type { PoolUsage } from "../../../db/driver.ts";
 
 /**
- * A pool of a few connections to Postgres. Each connection serves one request at a time. Waiting
- * requests form groups by `use`: each group is a queue, and the groups take turns. So a read by key
- * gets a connection soon, even if fifty transactions or many large reads wait.
+ * A pool of a few connections to Postgres. Waiting requests form one queue for each `use`, and the
+ * queues take turns, so many large reads do not delay a read by key.
  */
 export interface Pool<T> {
-  /**
-   * Returns a free connection, or a promise that rejects as `unavailable` after too long a wait.
-   * `use` names the group in which the request waits. For a single statement, `use` is the SQL.
-   */
+  /** Rejects as `unavailable` after too long a wait. Requests with an equal `use` share a queue. */
   acquire(use: string): T | Promise<T>;
   release(item: T): void;
   usage(): PoolUsage;
@@ -27,8 +23,7 @@ interface Waiter<T> {
 
 /** Creates a pool of the open connections `items`. No request waits longer than `limitMs`. */
 export function createPool<T>(items: readonly T[], limitMs: number, clock: Clock): Pool<T> {
-  // The pool first takes the connection that was used last. Under light load, it uses only a few
-  // connections, which keep their prepared statements.
+  // The connection that was used last comes first, so light load needs few prepared statements.
   const idle = items.toReversed();
   const waiting = new FairQueue<Waiter<T>>({ maxWaiting: Infinity });
   let closed: (() => void) | null = null;

@@ -27,10 +27,9 @@ export interface PgliteResult {
 }
 
 /**
- * Creates the session of a PGlite, which the program can use as well. Each statement of the session
- * passes its own conversions, so the program's conversions stay. The library begins each
- * transaction, so that statements of the program wait until the transaction ends. `restores` are
- * the statements that restore the session after a function may have changed the session.
+ * Creates the session of a PGlite that the program uses as well. Each statement passes its own
+ * conversions, and the library begins each transaction, so the program's statements are unaffected.
+ * `restores` are the statements that reset the session after a function may have changed it.
  */
 export function createPgliteSession(
   client: PgliteClient,

@@ -20,18 +20,15 @@ export interface PostgresConnection {
   /** True if the connection is lost. The server has then rolled back any open transaction. */
   readonly lost: boolean;
   /**
-   * Runs one statement. Values are strings in both directions. Rejects with the library's own
-   * errors, or as `unavailable` if the connection was lost before the statement was sent. Set
-   * `isPipelined` if more statements are sent before the response: a stale prepared statement is
-   * then not repeated.
+   * Runs one statement, with values as strings. Rejects as `unavailable` if the connection was lost
+   * before the statement was sent. With `isPipelined`, a stale prepared statement is not repeated.
    */
   run(text: string, values: TextRow, isPipelined?: boolean): Promise<PostgresResult>;
   /** Runs a statement that only reads. Calls `keep` with each row when the row arrives. */
   read(text: string, values: TextRow, keep: KeepRow, isPipelined?: boolean): ScheduledRead;
   /**
-   * Runs two prepared statements as one transaction in one message, and returns the second's
-   * result. The first returns no row. Returns null if a statement is not prepared yet. The method
-   * is absent if the connection prepares no statements.
+   * Runs two prepared statements as one transaction, and returns the second's result, or null if
+   * one is not prepared yet. Absent if the connection prepares no statements.
    */
   readAfter?(first: BoundStatement, statement: BoundStatement, keep: KeepRow): ScheduledRead | null;
   /** Ends a transaction, and restores everything that functions may have changed in the session. */

@@ -8,9 +8,8 @@ import { toClientMessage } from "../../../db/raised_message.ts";
 import { isFailUnlessError } from "../sql/require_row.ts";
 
 /**
- * Translates an error of Postgres by its SQLSTATE, or by the code of a network error. If the
- * connection was lost after a `write` or a `commit` was sent, the outcome is unknown. A `part` is a
- * write in a transaction. `showsRaised` is true if clients see the messages of RAISE.
+ * Translates an error by its SQLSTATE or network code. If the connection is lost after a `write` or
+ * `commit` was sent, the outcome is unknown. A `part` is a write in a transaction.
  */
 export function toPostgresError(
   error: unknown,
@@ -192,8 +191,7 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   // A standby server rejected a write.
   ["25006", "read-only"],
   ["42501", "forbidden"],
-  // Division by zero, a forbidden NULL, or an invalid argument of a logarithm, power, width_bucket,
-  // subscript or substring. Only an expression causes these errors, never a bound value alone.
+  // Errors such as division by zero, which only an expression can cause, never a bound value alone.
   ...["22012", "2201E", "2201F", "2201G", "2202E", "22011", "22004"].map((code) =>
     [code, "failed-computation"] as const
   ),

@@ -49,9 +49,8 @@ const graceMs = 1_000;
 const minAttemptMs = 500;
 
 /**
- * A postgres.js client whose pool has one connection. A lost connection's client is discarded: the
- * library would connect again and commit a transaction's waiting statements one by one. Also, the
- * library never resolves a statement that is sent between an error of the socket and its end.
+ * A postgres.js client with one connection. A client whose connection is lost is discarded: the
+ * library would connect again and commit a transaction's waiting statements one by one.
  */
 export class PostgresJsConnection implements PostgresConnection {
   opening: Promise<void> | null = null;
@@ -292,10 +291,7 @@ export class PostgresJsConnection implements PostgresConnection {
     return { result, cancel: () => this.#cancel(query, result) };
   }
 
-  /**
-   * Cancels a query. Drops the connection if the request could cancel a later query: a pooler can
-   * pass the request on late, when another client has the server connection.
-   */
+  /** Cancels a query. Drops the connection if a pooler may apply the request to a later query. */
   async #cancel(query: object, result: Promise<unknown>): Promise<void> {
     const outcome = result.then(() => null, (error) => error);
     if (!await cancelQuery(query, outcome, this.#options.clock) || this.#pooled) this.drop();

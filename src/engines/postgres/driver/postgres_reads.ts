@@ -20,10 +20,7 @@ export interface PostgresReadDependencies extends SharedReadsDependencies {
   readonly sharedTurns: ReadLimiter;
 }
 
-/**
- * The connection for the reads of one request to Postgres. Each read waits for the read limiter,
- * and then for a session of the pool. A read that exceeds its limits is canceled on the server.
- */
+/** The reads of one request. A read that exceeds its limits is canceled on the server. */
 export class PostgresReads implements Connection {
   readonly #parts: PostgresReadDependencies;
   readonly #limits: ReadLimits;

@@ -35,10 +35,7 @@ export function schemaSignals(options: PostgresJsConnectionOptions): Pick<Signal
   };
 }
 
-/**
- * Returns the signals of new entries in the change log. A process sends signals only while another
- * process listens, because each signal costs a transaction.
- */
+/** Returns the signals of the log: each costs a transaction, so none is sent without a listener. */
 export function changeSignals(options: PostgresJsConnectionOptions): Signals {
   return {
     listen(onSignal) {

@@ -60,11 +60,9 @@ function literal(value: string | null): string {
 }
 
 /**
- * Returns a prototype for queries of postgres.js that the library must not repeat. If an altered
- * table has made a prepared statement stale, the library repeats the query after later queries. A
- * statement of a failed transaction would then run and be committed after the transaction's end.
- * The library repeats a query only if its member `prepared` is true when the error arrives.
- * Accessors on each query would be slow, because each query would have its own hidden class.
+ * Returns a prototype for queries of postgres.js that the library must not repeat after a stale
+ * prepared statement: a statement of a failed transaction would run after the transaction's end.
+ * The library reads `prepared` for this. Accessors on each query would be slow (hidden classes).
  */
 function unrepeated(prototype: object | null): object {
   const kept = Symbol("prepared");

@@ -6,10 +6,9 @@ import type { PostgresConnection } from "./postgres_connection.ts";
 const recheckMs = 1_000;
 
 /**
- * Caches the roles that determine which row policies apply. Postgres plans a prepared statement
- * again when a table or policy changes, but not when a role loses `BYPASSRLS`, superuser rights or
- * a membership. Then the pool's connections and their plans must be replaced, as well as after
- * their server has become a standby or read-only.
+ * Caches the roles that determine which row policies apply. Postgres does not plan a prepared
+ * statement again when a role loses `BYPASSRLS`, superuser rights or a membership, so the pool's
+ * connections must be replaced then, and after their server has become a standby or read-only.
  */
 export class RoleWatch {
   readonly #clock: Clock;
@@ -26,10 +25,7 @@ export class RoleWatch {
     this.#onChange = onChange;
   }
 
-  /**
-   * Reads the roles on `connection`, even while another connection, which can hang, reads them.
-   * Returns null if they were read within the last second. Rejects if `connection` is lost.
-   */
+  /** Reads the roles, or returns null if they were read within the last second. */
   check(connection: PostgresConnection): Promise<void> | null {
     if (this.#clock.elapsedMs() - this.#readAtMs < recheckMs) return null;
     return this.#read(connection);
@@ -64,11 +60,9 @@ async function valuesOf(
 }
 
 /**
- * Reads the roles whose rights can apply to statements: the current role, the owners of views, the
- * owners of functions with `SECURITY DEFINER`, the roles that functions set, and, unless the
- * current role is a superuser, the roles that it can become. The first value contains the state of
- * the server, and each role with its attributes and its memberships in roles that policies name or
- * that own tables with policies. The second value changes if any function changes.
+ * Reads the roles whose rights can apply to statements, such as the current role and the owners of
+ * views and of functions with `SECURITY DEFINER`. The first value contains the server's state, and
+ * the roles' attributes and memberships. The second value changes if any function changes.
  */
 const actingRolesText = `WITH
   acting AS (SELECT oid FROM pg_roles WHERE rolname = current_user

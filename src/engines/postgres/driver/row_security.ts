@@ -14,9 +14,8 @@ import { sqlName } from "../../../sql/fragment.ts";
 const actingRole = "(SELECT oid FROM pg_roles WHERE rolname = current_user)";
 
 /**
- * Returns SQL that is true if row policies restrict `role`, the SQL of an OID, in the table of `c`,
- * a row of `pg_class`. The function `row_security_active` would allow only the current role, and
- * can read a cache that is older than the statement's snapshot.
+ * Returns SQL that is true if row policies restrict `role` (the SQL of an OID) in the table `c`.
+ * `row_security_active` allows only the current role, and can read an outdated cache.
  */
 export function policiesApplySql(role: string = actingRole): string {
   return `(c.relrowsecurity
@@ -27,10 +26,9 @@ export function policiesApplySql(role: string = actingRole): string {
 
 /**
  * The table expressions `asked` and `reached` for the table names in the JSON list `$1`. `reached`
- * contains each relation from which a named relation takes rows, and the role with whose rights
- * these rows are read. `why` is the reason if this role is not the current role. A view reads with
- * the rights of its owner unless it is `security_invoker`, even inside of another view, so the
- * innermost view matters. A materialized view has the rows that its owner could read.
+ * contains the relations from which these take rows, and with which role's rights. A view reads as
+ * its owner unless it is `security_invoker`, so the innermost view matters. A materialized view has
+ * the rows that its owner could read.
  */
 const reachedSql = `asked AS (
     SELECT t.place, c.oid FROM json_array_elements_text($1::json) WITH ORDINALITY AS t(name, place)
@@ -54,10 +52,7 @@ const reachedSql = `asked AS (
     JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
       AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> v.oid)`;
 
-/**
- * The table expression `kin`: the tables that share rows with a reached table, by inheritance or as
- * partitions. For these rows, only the policies of the table that a statement names apply.
- */
+/** The tables that share rows with a reached table. Only the policies of the named table apply. */
 const kinSql = `kin AS (
     SELECT r.place, r.oid, up.is_up FROM reached r
     JOIN pg_class c ON c.oid = r.oid AND NOT c.relrowsecurity, (VALUES (true), (false)) AS up(is_up)

@@ -1,7 +1,4 @@
-/**
- * A query for a fingerprint of all tables, views, types, constraints, triggers and comments.
- * Postgres never updates a catalog row in place, so each change has a new `xmin`.
- */
+/** Returns a fingerprint of the schema. Each change of a catalog row has a new `xmin`. */
 export const postgresSchemaVersion = `WITH own AS (
     SELECT c.oid, c.xmin FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'c') AND n.nspname !~ '^(pg_|information_schema$)'

@@ -52,10 +52,9 @@ const maxWaitMs = 200;
 export const slowMs = 1_000;
 
 /**
- * Runs reads that are known to be quick. Concurrent reads share a connection, on which they are
- * sent without waiting for each response: fewer messages, and fewer switches between processes. For
- * a read in the name of an identity, one message takes on the identity and runs the read. If this
- * message fails, the read runs again alone, which returns the right error.
+ * Runs reads that are known to be quick. Concurrent reads share a connection and are pipelined. A
+ * read in the name of an identity is one message. If this message fails, the read runs again alone,
+ * which returns the right error.
  */
 export class SharedReads {
   readonly #parts: SharedReadsDependencies;
@@ -190,10 +189,7 @@ export class SharedReads {
   }
 }
 
-/**
- * Sends a read without waiting for the responses to the statements before it. Returns null if the
- * read has an identity and is not prepared: it must then run alone, which prepares it.
- */
+/** Sends a read. Returns null if it has an identity and is not prepared: it must then run alone. */
 function send(
   connection: PostgresConnection,
   { statement: { text, values }, keep, identity }: WaitingRead,

@@ -41,12 +41,10 @@ const maxWaitMs = 300;
 const [firstAlone, maxAlone] = [8, 512];
 
 /**
- * Runs writes that are single statements. Concurrent writes share a transaction: BEGIN, the
- * statements and COMMIT are sent without waiting for responses.
+ * Runs single-statement writes. Concurrent writes share a pipelined transaction.
  *
- * A failed statement rolls back the whole transaction. Then each of its writes runs alone and has
- * its own result or error, if the server has confirmed that nothing was committed. If the
- * connection is lost instead, the outcome of all these writes is unknown, and no write runs again.
+ * If a statement fails and the server has confirmed the rollback, each write runs again alone. If
+ * the connection is lost, the outcome of all these writes is unknown, and no write runs again.
  */
 export class SharedWrites implements Connection {
   readonly #parts: SharedWritesDependencies;
@@ -198,10 +196,7 @@ export class SharedWrites implements Connection {
       : { outcome: "rolled back", results };
   }
 
-  /**
-   * Watches a transaction's duration. While it is too long, other writes run alone. The returned
-   * `end` stops the watch, and returns true if the transaction took too long.
-   */
+  /** While a transaction takes too long, other writes run alone. `end` returns true if it did. */
   #watchTime(): { readonly end: () => boolean } {
     let isLate = false;
     const cancel = this.#parts.clock.after(maxWaitMs, () => {

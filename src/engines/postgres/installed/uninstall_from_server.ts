@@ -8,9 +8,8 @@ import { ownTables, type RemovablePart } from "../../../db/installed/removable_p
 export const uninstallApplicationName = "resource-api uninstall";
 
 /**
- * Removes everything that the service has installed in a Postgres database, in one transaction.
- * First calls `announce` with the parts. Returns true if there were any parts. Throws a plain Error
- * if a service has the database open.
+ * Removes everything that the service has installed, in one transaction, after `announce`. Returns
+ * true if there was anything. Throws a plain Error if a service has the database open.
  */
 export async function uninstallFromServer(
   driver: Driver,

@@ -47,16 +47,14 @@ export async function setUpStore(driver: Driver, schema: string): Promise<void> 
 }
 
 /**
- * Returns the statements that create a store. `expires_at` has no index: an update that changes an
- * indexed column leaves a dead entry in each index of the table. `sweep_at` is the expiry in coarse
- * steps, which an update rarely changes.
+ * Returns the statements that create a store. The indexed `sweep_at` is the expiry in coarse steps:
+ * an index of `expires_at` would get a dead entry with every update.
  *
- * The locks of a commit also exclude other commits from keys without a record. They are sorted, so
- * that commits never deadlock. NULL for `locks` excludes all other commits. Each statement of the
- * procedure has a new snapshot, which is taken after the locks.
+ * The locks of a commit also cover keys without a record, and are sorted against deadlocks. NULL
+ * for `locks` excludes all other commits. Each statement has a new snapshot, taken after the locks.
  *
- * `done` remains NULL, and nothing is done, if the deadline `until_` has passed by the clock of the
- * server, or if the deadline was computed by the clock of another server than `server_`.
+ * `done` remains NULL, and nothing is done, if the deadline `until_` has passed, or was computed by
+ * the clock of another server than `server_`.
  *
  * A cached plan must not scan the table, which can grow much before its statistics change.
  */

@@ -10,10 +10,7 @@ import {
   type TableMigration,
 } from "../../../db/migrations/plan/table_migration.ts";
 
-/**
- * Returns the steps for columns: drops (of generated columns first), additions, changes, and then
- * additions of generated columns, which can use the added columns.
- */
+/** Returns the steps for columns. Added generated columns come last: they can use added columns. */
 export function columnMigrationSteps(table: TableMigration): readonly MigrationStep[] {
   const missing = table.of("missing-column").map(({ declared }) => declared);
   const again = computedAgain(table);

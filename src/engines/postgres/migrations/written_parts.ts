@@ -5,9 +5,8 @@ import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
 import { postgresLockOf } from "./statement_locks.ts";
 
 /**
- * Divides the steps of a migration into two files. Steps that build an index, or read all rows of
- * an existing table, are replaced by non-blocking steps. These must commit alone, in the second
- * file.
+ * Divides a migration's steps into two files. Index builds, and steps that read all rows of an
+ * existing table, become non-blocking steps of the second file, which must commit alone.
  */
 export function postgresWrittenParts(steps: readonly MigrationStep[]): readonly WrittenPart[] {
   const created = new Set(steps.flatMap(({ sql }) => create.exec(sql)?.[1] ?? []));

@@ -82,9 +82,8 @@ export function logTableNameSql(name: string): string {
 }
 
 /**
- * SQL that is true if JSON cannot represent the values of a type. `t` is the type's row in
- * `pg_type`. JSON loses the bounds of an array, the difference between NULL and JSON null in an
- * array or a composite, and what an extension's cast to JSON omits. The log then contains text.
+ * SQL that is true if JSON cannot represent a type (`t` in `pg_type`), e.g. the bounds of an array.
+ * The change log then contains text.
  */
 export const isTextInImagesSql = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
   OR EXISTS (SELECT FROM pg_catalog.pg_cast c
@@ -139,9 +138,8 @@ const settings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the trigger function. It runs with its owner's rights, so that writers need no rights on
- * the log. Its names and operators are qualified, so that no search path can replace them. Images
- * have the type json, because jsonb rejects some json documents, and the write would fail.
+ * Returns the trigger function. It runs with its owner's rights, so writers need none on the log.
+ * Qualified names protect it from search paths. Images are json: jsonb rejects some documents.
  */
 function recordChange(schemaName: string, imageName: string): string {
   const names = Object.keys(settings).map((name) => `pg_catalog.current_setting('${name}')`);
@@ -174,9 +172,8 @@ END `;
 
 /**
  * SQL that is true if the trigger must send the signal. Transactions with NOTIFY commit one after
- * the other, so only one transaction at a time sends the signal. The poll after the signal finds
- * the changes of all transactions. No trigger sends the signal in sessions of a process that
- * signals after its commits, or if prepared transactions (which reject NOTIFY) are enabled.
+ * the other, so only one at a time sends it. No trigger sends it if the session's process signals
+ * after its commits, or if prepared transactions (which reject NOTIFY) are enabled.
  */
 const isUnannounced = [
   `coalesce(pg_catalog.current_setting('${signalsAfterCommitSetting}', true), '') OPERATOR(pg_catalog.<>) 'on'`,

@@ -1,10 +1,7 @@
 import type { ColumnInfo, DatabaseType } from "../../../schema/table_info.ts";
 import { columnOf, type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
-/**
- * Returns the operand for a column whose Postgres type has no column kind: a cast to text, or to
- * the type if the type has an order. The cast to the type allows the use of the column's indexes.
- */
+/** Casts an operand to text, or to its own type if the type has an order, to use an index. */
 export function operandOfType(
   { ordered, sqlName }: DatabaseType,
   column: ColumnInfo,

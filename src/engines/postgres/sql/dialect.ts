@@ -223,10 +223,7 @@ function listed(
   } FROM ${source} AS listed(item, at))`;
 }
 
-/**
- * The inner ORDER BY finds each key's first rows, by an index if there is one, and `rank` keeps
- * their order. The limit for all keys is in the inner query, so that the database stops early.
- */
+/** Finds each key's first rows by an index. The inner limit stops the database early. */
 function firstOfEach(rows: RowsOfKeys): Fragment {
   const { names: { list, ordinal, rank }, keys, table, where, order, limit, maxRows } = rows;
   const columns = join(rows.columns.map((column) => asValue(column)), ", ");
@@ -265,10 +262,7 @@ function isServedThroughText(column: ColumnInfo): boolean {
     !textTypes.has(introspectedTypeName(column));
 }
 
-/**
- * Returns the last columns of an ORDER BY, with which only identical rows sort as equal. Columns
- * without an order, or whose equal strings can differ (`1.0` and `1.00`), are hashed.
- */
+/** Returns a tie-break for ORDER BY: columns that do not distinguish all values are hashed. */
 function tieBreakOrderColumns(
   columns: readonly ColumnInfo[],
   ordered: ReadonlySet<ColumnInfo>,

@@ -3,10 +3,7 @@ import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 /** The statement of a row outside of the scope casts this string to a number, and so fails. */
 const outsideScope = "resource-api: the row is outside of the scope";
 
-/**
- * Returns SQL that fails unless the condition is true, by casting a string that is no number.
- * Postgres evaluates constant casts when it plans, so the string ends with a random number.
- */
+/** Fails by casting a string to a number. A random number prevents the cast during planning. */
 export function failUnlessSql(condition: Fragment): Fragment {
   return sql`CASE WHEN ${condition} THEN 0 ELSE ${failure} END`;
 }

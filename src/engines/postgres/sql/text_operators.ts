@@ -38,9 +38,8 @@ function like(operand: Fragment, pattern: string): Fragment {
 }
 
 /**
- * Folds the operand's case: ASCII characters by lower(), others only if they fold to a character of
- * `argument`, because no further character can match. So the result is exact, and independent of
- * the server's case rules and Unicode version.
+ * Folds case by lower() for ASCII, and otherwise only characters that match `argument`, so the
+ * result is independent of the server's case rules and Unicode version.
  */
 function folded(operand: Fragment, argument: string): Fragment {
   const lower = sql`lower(${operand} COLLATE "C")`;

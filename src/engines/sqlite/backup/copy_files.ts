@@ -10,13 +10,11 @@ export interface FileCopy {
 const maxLockWaitMs = 5_000;
 
 /**
- * Copies SQLite files as they are at one point in time. Other processes can write to the files
- * while they are copied. All files are locked against writers until each file has a read
- * transaction, which takes milliseconds. Returns the duration of these locks in milliseconds.
- * Throws a plain Error if a file stays locked by a writer, or if a copy is not intact.
+ * Copies SQLite files as they are at one point in time. All are locked against writers until each
+ * has a read transaction. Returns the duration of these locks in milliseconds. Throws a plain Error
+ * if a file stays locked, or if a copy is not intact.
  *
- * The process must have no other connection to the files: if one connection of a process closes a
- * file, the system removes the locks of all its connections.
+ * This process must not have the files open: closing one connection removes the locks of all.
  */
 export async function copySqliteFiles(
   files: readonly FileCopy[],

@@ -3,10 +3,7 @@ import type { Random } from "../../../runtime/runtime.ts";
 import { newEpoch } from "../changes/set_up_sqlite_log.ts";
 import { nodeSqlite } from "../driver/node_sqlite_library.ts";
 
-/**
- * Begins a new epoch of the change log in a SQLite file, so that every live stream starts again.
- * Without a new epoch, a client could keep rows that the restored file does not contain.
- */
+/** Begins a new epoch in a restored file: otherwise clients would keep rows that the file lacks. */
 export function beginEpoch(path: string, random: Random): void {
   const file = new DatabaseSync(path);
   try {
@@ -18,10 +15,7 @@ export function beginEpoch(path: string, random: Random): void {
   }
 }
 
-/**
- * Throws a plain Error if another program has the SQLite file open. Otherwise writes the contents
- * of the `-wal` file to the file itself, so that the file is complete without the `-wal` file.
- */
+/** Throws a plain Error if another program has the file open. Otherwise empties the `-wal` file. */
 export function requireUnused(path: string): void {
   const file = new DatabaseSync(path, { timeout: 0 });
   try {

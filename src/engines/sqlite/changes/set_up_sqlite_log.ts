@@ -14,10 +14,7 @@ import { describeRecordedTable } from "../driver/describe_recorded_table.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 
-/**
- * Sets up the change log in one transaction: creates a missing log, and installs the triggers.
- * Returns the tables of which only this process's writes are recorded.
- */
+/** Sets up the log and its triggers. Returns the tables of which only own writes are recorded. */
 export function setUpSqliteLog(
   driver: Driver,
   tables: readonly TableInfo[],
@@ -144,10 +141,7 @@ async function triggersOf(
   }));
 }
 
-/**
- * True if the triggers are installed and run first. SQLite first runs the last created trigger. If
- * another trigger changes a row again, its change must come later in the log.
- */
+/** True if the triggers were created last. SQLite runs these first, so the log is in order. */
 function isInstalled(wanted: readonly SqliteTrigger[], found: readonly FoundTrigger[]): boolean {
   const last = found.slice(-wanted.length).map(({ name }) => name);
   return found.filter(({ isOurs }) => isOurs).length === wanted.length &&

@@ -210,9 +210,8 @@ class SqliteChangeLog implements ChangeLog {
   }
 
   /**
-   * Returns true if the log contains the change at a position. A restored file can have the same
-   * epoch and numbers, but other random marks. The log then gets a new epoch, because the file can
-   * lack changes that clients have received.
+   * Returns true if the log contains the change. A restored file can repeat the epoch and numbers,
+   * but not the random marks, and then gets a new epoch.
    */
   async #isHeld({ epoch, seq, mark }: SequencePosition, at: HeldAt): Promise<boolean> {
     if (epoch !== at.epoch || seq < Number(at.floor)) return false;

@@ -83,12 +83,11 @@ function mayHave(
 
 /**
  * Creates the detector of untracked writes, which other programs make in tables without triggers.
- * It records a `touch` of each table, because the changed rows are unknown. It reads the number of
- * other connections' commits. If this number has changed, but another process of the service has
- * also recorded a change, the detector attributes the commits to that process.
+ * It records a `touch` of each table if the number of other connections' commits has changed,
+ * unless another process of the service has also recorded a change.
  *
- * Writes while no process was running cannot be detected: with a write-ahead log, the file's change
- * counter usually stays the same. Therefore a process records a `touch` at its start.
+ * Writes while no process was running cannot be detected, so a process records a `touch` at its
+ * start.
  */
 async function untrackedWriteDetector(
   driver: Driver,
@@ -118,10 +117,7 @@ const ownChangesCounter = [
     BEGIN UPDATE "_service_own" SET changes = changes + 1; END`,
 ];
 
-/**
- * Returns two values: `commits` differs after every commit of another connection, and `recorded`
- * differs if other connections have recorded or purged changes.
- */
+/** `commits` changes with commits of other connections, `recorded` with their recorded changes. */
 async function readCounts(connection: Connection) {
   const { rows: [version] } = await connection.query({ text: "PRAGMA data_version", values: [] });
   const { rows: [log] } = await connection.query({

@@ -22,10 +22,9 @@ interface Locks {
 }
 
 /**
- * Orders the writes of several processes to one SQLite file. SQLite only rejects a second writer,
- * which must then poll, and the first process can write again between two polls. With these locks,
- * the system wakes the waiting process. They only improve fairness: SQLite decides who writes. A
- * process polls if it does not get a lock in time, or if the system has no file locks.
+ * Orders the writes of several processes to one file, so that the system wakes a waiting process.
+ * With SQLite's own lock, processes poll, and the first one can write again between two polls.
+ * SQLite decides who writes, so a process that does not get a lock in time only polls.
  */
 export class CrossProcessWriteLock {
   readonly #options: CrossProcessWriteLockOptions;

@@ -13,9 +13,8 @@ export interface FilePresenceOptions {
 }
 
 /**
- * Checks that the path of a SQLite database still leads to the open file. After `mv`, or a copy
- * that replaces the file, other programs cannot find the open file: its writes would be lost, and
- * its reads outdated. A file that SQLite finds damaged is not used again.
+ * Checks that the path still leads to the open file. After `mv`, or a copy that replaces the file,
+ * writes would be lost, and reads outdated. A damaged file is not used again.
  */
 export class FilePresence {
   readonly #file: SqliteFile;

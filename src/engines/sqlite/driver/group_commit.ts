@@ -40,9 +40,8 @@ export interface GroupCommitOptions {
 }
 
 /**
- * Commits writes to one SQLite file together. Each group of waiting jobs is one transaction, which
- * waits only once for the disk, and each job has a savepoint. No job's result is reported before
- * the commit. Jobs run in the order in which they arrived.
+ * Commits writes to one SQLite file together, in their order, with one wait for the disk and a
+ * savepoint for each job. No result is reported before the commit.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
@@ -195,9 +194,8 @@ export class GroupCommit {
   }
 
   /**
-   * Runs single statements again, because their results were not reported. Rejects transactions as
-   * `retryable`: only their caller (`transact`) knows if the work can run twice. Each of the next
-   * jobs has a separate commit, so that no job makes another job fail again.
+   * Runs single statements again, each with a separate commit. Rejects transactions as `retryable`:
+   * only their caller (`transact`) knows if the work can run twice.
    */
   #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
     this.#singles = this.#queue.length + jobs.length;
@@ -207,10 +205,7 @@ export class GroupCommit {
     this.#queue.putBack(jobs.filter(({ kind }) => kind !== "transaction"));
   }
 
-  /**
-   * Runs a job while foreign keys are off. SQLite allows this only outside of transactions. With
-   * foreign keys, dropping a table would also delete the rows that refer to the table.
-   */
+  /** Runs a job without foreign keys, with which dropping a table deletes rows that refer to it. */
   async #restructure(): Promise<void> {
     const job = this.#queue.dequeue();
     if (job?.kind !== "restructuring") return;

@@ -197,10 +197,7 @@ async function draftView(
   };
 }
 
-/**
- * Describes a virtual table like a view: its module decides which writes it accepts. A full text
- * index's key is its row id, and an R*Tree's key is its first column.
- */
+/** Describes a virtual table like a view. FTS keys are row ids, R*Tree keys the first column. */
 async function draftVirtual(driver: Driver, table: ListedTable): Promise<TableDraft> {
   // Describes no writes: a read-only connection refuses even EXPLAIN of a write to such a table.
   const draft = await draftView(driver, table, readOnlyView);

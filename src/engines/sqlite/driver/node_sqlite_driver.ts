@@ -4,10 +4,7 @@ import { nodeSqlite, pathOfNodeSqlite } from "./node_sqlite_library.ts";
 import { requireFileOfClient } from "./sqlite_file.ts";
 import { openSqliteFile } from "./open_sqlite_file.ts";
 
-/**
- * Opens the driver of a SQLite file with `node:sqlite`, which needs no installation. The driver
- * rejects strings that contain NUL, because the library would truncate them when it reads them.
- */
+/** Opens a file with `node:sqlite`. Rejects strings with NUL, which the library would truncate. */
 export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promise<Driver> {
   return openSqliteFile(nodeSqlite, path, options);
 }

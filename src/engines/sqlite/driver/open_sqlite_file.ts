@@ -39,9 +39,8 @@ export async function openSqliteFile(
 const maxReaderThreads = 2;
 
 /**
- * Creates the driver of all SQLite libraries. One connection writes, and one reads, so reads never
- * wait for transactions. `:memory:` is a temporary file, which `close()` removes. Concurrent writes
- * share a commit ({@link GroupCommit}).
+ * Creates the driver of all SQLite libraries. Reads have their own connection, so they never wait
+ * for transactions. `:memory:` is a temporary file, which `close()` removes.
  */
 export async function sqliteDriver(
   library: SqliteLibrary,

@@ -6,9 +6,8 @@ import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 
 /**
- * Opens a file again if its triggers or views contain strings in double quotes, as of old programs:
- * only `node:sqlite` can accept these. Other connections reject such strings, because a misspelled
- * column in the service's statements would become a string.
+ * Opens a file again if its triggers or views contain strings in double quotes. Other connections
+ * reject these, because a misspelled column would become a string.
  */
 export async function acceptQuotedStrings(
   driver: Driver,

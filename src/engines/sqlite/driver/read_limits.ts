@@ -27,10 +27,7 @@ export class RowBytes {
 
 export const unlimitedBytes: RemainingBytes = { left: Infinity };
 
-/**
- * Converts cells in place, to the same form with both libraries: a plain Uint8Array, or a number.
- * Returns false if a number may have been rounded. Throws if there are too many bytes.
- */
+/** Converts cells in place, equally for all libraries. Returns false if a number may be rounded. */
 export function normalizeCells(rows: SqlValue[][], bytes: RemainingBytes): boolean {
   let exact = true;
   let count = 0;
@@ -160,9 +157,8 @@ const shareBeforeSort = 1 / 4;
 const inlineShare = 0.1;
 
 /**
- * The time limit of reads in the main thread, which handles all requests. The shorter the time
- * between long reads, the less time each has before it moves to another thread. Otherwise, many
- * long reads together would block other requests.
+ * The time limit of reads in the main thread. The shorter the time between long reads, the less
+ * time each has, so that many long reads together do not block other requests.
  */
 export class InlineTimeLimit implements TimeLimit {
   #leftMs = maxInlineMs;

@@ -32,9 +32,8 @@ function otherKind(error: unknown): DatabaseErrorKind {
 }
 
 /**
- * Returns the function, collation or module that SQLite reports as missing, unsafe or called with
- * the wrong number of arguments, or null. SQLite says "unknown" for a function in an index, a check
- * or a generated column, and "no such function" in a trigger or a view.
+ * Returns the function, collation or module that SQLite reports as unusable, or null. SQLite says
+ * "unknown" or "no such function", depending on where the name occurs.
  */
 export function missingFunctionOrCollation(
   message: string,

@@ -87,9 +87,8 @@ function changedJournal(path: string): string | null {
 }
 
 /**
- * Throws an Error with a remedy, which the libraries' messages lack, unless `path` is a usable
- * SQLite file. Does not open the file: closing it would release all POSIX locks of this process on
- * the file, including those of open connections.
+ * Throws an Error with a remedy unless `path` is a usable SQLite file. Does not open the file:
+ * closing it would release all POSIX locks of this process on the file.
  */
 export function requireSqliteFile(path: string, readOnly: boolean): void {
   if (path === ":memory:") return;
@@ -138,10 +137,8 @@ interface OpenConnectionOptions {
 }
 
 /**
- * Opens the file for writing and closes it. SQLite then undoes the transaction of a killed program
- * and removes the journal, also the empty journal that a read-only connection has left. A read-only
- * connection can do neither. The journal stays if another program has the file open, or if this
- * program cannot write to it.
+ * Opens the file for writing and closes it, so that SQLite undoes the transaction of a killed
+ * program and removes the journal. A read-only connection can do neither.
  */
 export function endJournal(library: SqliteLibrary, path: string): void {
   try {

@@ -43,10 +43,7 @@ export interface SqliteStatement {
   columnNames(): readonly string[];
   /** Runs a statement that returns no rows. Returns the number of rows that it has changed. */
   run(values: readonly SqlValue[]): number;
-  /**
-   * Runs a statement that returns rows. With `exact`, every integer is a bigint. Without it, the
-   * result is null if the library cannot return an integer as a number.
-   */
+  /** With `exact`, integers are bigints. Otherwise null if an integer does not fit a number. */
   all(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
   /** Runs a statement that returns at most one row. Reads no row after the first. */
   first(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;

@@ -14,10 +14,9 @@ import {
 } from "../../../db/installed/removable_parts.ts";
 
 /**
- * Removes everything that the service has installed in a SQLite file. First calls `announce` with
- * the parts to remove. Returns the file's new journal mode, or null if there was nothing to
- * remove. The file leaves WAL mode if it had another mode when the command line first served it.
- * Throws a plain Error if another program has the file open.
+ * Removes everything that the service has installed in a SQLite file, after `announce`. Returns the
+ * file's new journal mode, or null if there was nothing to remove. The file leaves WAL mode if it
+ * had another mode before. Throws a plain Error if another program has the file open.
  */
 export function uninstallFromFile(path: string, announce: AnnounceRemoval): string | null {
   try {
@@ -105,9 +104,8 @@ const isSequences = "name = 'sqlite_sequence'";
 const isCounted = "type = 'table' AND sql LIKE '%AUTOINCREMENT%'";
 
 /**
- * Removes the table `sqlite_sequence`, which SQLite has created for the log. SQLite refuses to drop
- * a table with this name, so the table is renamed, and a new connection drops the table. VACUUM
- * would also remove the table, but can change row ids.
+ * Removes the log's `sqlite_sequence`. SQLite refuses to drop this name, so the table is renamed
+ * first, and a new connection drops it. VACUUM can change row ids.
  */
 function removeSequences(file: OpenFile, path: string): void {
   file.allowSchemaWrites();

@@ -203,10 +203,7 @@ async function readFileIntegrity(connection: Connection): Promise<FileIntegrity>
   };
 }
 
-/**
- * Checks the foreign keys, views and triggers of rebuilt tables, because SQLite does not.
- * Throws an Error that names the broken part, and the SQL file `file` that broke it.
- */
+/** Checks the foreign keys, views and triggers of rebuilt tables, because SQLite does not. */
 async function requireFileIntegrity(
   connection: Connection,
   before: FileIntegrity,

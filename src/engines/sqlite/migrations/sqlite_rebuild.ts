@@ -25,10 +25,7 @@ export interface OtherProgramTrigger {
   readonly sql: string;
 }
 
-/**
- * Returns the steps that rebuild a SQLite table with all its rows. The new table has a temporary
- * name until the old table is dropped. Then indexes and other programs' triggers are created again.
- */
+/** Returns the steps that rebuild a table with its rows, its indexes and its triggers. */
 export function rebuildSteps(
   table: TableMigration,
   triggers: readonly OtherProgramTrigger[],
@@ -86,10 +83,7 @@ function lossesOf(table: TableMigration): string | null {
     : [...new Set(lost)].map((column) => `${table.label}.${column}`).join(", ");
 }
 
-/**
- * Returns the declared columns and constraints, and the undeclared ones that the table keeps.
- * `isCounted` is true if the primary key has the keyword AUTOINCREMENT.
- */
+/** Returns the declared definitions, and undeclared ones that the table keeps. */
 function newDefinitions(table: TableMigration) {
   const { shape, existing, current } = table.pair;
   const { definitions: old, options } = parseCreateTable(existing.sql ?? "()");

@@ -24,10 +24,7 @@ import {
   type TableMigration,
 } from "../../../db/migrations/plan/table_migration.ts";
 
-/**
- * Returns the steps of a migration on SQLite. ALTER TABLE makes the changes that it supports. For
- * other changes the table is rebuilt, as https://sqlite.org/lang_altertable.html#otheralter says.
- */
+/** Returns migration steps. Rebuilds follow https://sqlite.org/lang_altertable.html#otheralter */
 export async function sqliteMigrationSteps(
   connection: Connection,
   tables: readonly TableMigration[],

@@ -74,10 +74,7 @@ function openIndex(index: IndexDescription, tablePrefix: string, clock: Clock): 
   return new DatabaseIndex(index, { name, documents, matchWords: wordsAsWritten });
 }
 
-/**
- * The FTS5 table of a search index. It stores only the words: responses contain the strings of the
- * rows. If the rows' key is not an integer, a second table assigns numbers to the keys.
- */
+/** A search index: an FTS5 table of words, and a second table if the keys are not integers. */
 class FullTextTable implements DocumentTable {
   /** A savepoint would make FTS5 flush its memory, which doubles the duration of a write. */
   readonly needsSavepoint = false;
@@ -152,10 +149,7 @@ class FullTextTable implements DocumentTable {
     } WHERE doc = "_doc"`;
   }
 
-  /**
-   * Returns the matches among the rows of `within`. CROSS JOIN makes SQLite look up each row.
-   * With MATCH, SQLite would read all rows that contain the words, even for a single row id.
-   */
+  /** Returns the matches among rows. Without CROSS JOIN, SQLite would read all matches. */
   #foundWithin(within: Fragment, query: SearchQuery): Fragment {
     const keys = this.#keys.map((_key, position) => matchKeyColumn(position));
     const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRankColumn}`;
@@ -260,9 +254,8 @@ function padWords(words: string): string {
 }
 
 /**
- * Compiles the rank of a document (the lowest is the best): BM25 without statistics of other
- * documents, which would reveal words in rows that the user cannot read. The rank depends on how
- * often the terms occur in the fields, and on the fields' weights and lengths.
+ * Compiles a document's rank (the lowest is the best): BM25 without statistics of other documents,
+ * which would reveal words in rows that the user cannot read.
  */
 function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const length = join(fields.map(({ column }) => sql`length(${column})`), " + ");

@@ -35,9 +35,8 @@ export interface SqliteTrigger {
 }
 
 /**
- * Returns the triggers that record a table's changes on SQLite. They must be created in this order,
- * because SQLite runs the last trigger first. They use only built-in functions, because every
- * program that writes to the table runs them. Their names contain a hash of their whole text.
+ * Returns the triggers that record changes, in the order of creation: SQLite runs the last trigger
+ * first. They use only built-in functions, because every program that writes runs them.
  */
 export function sqliteLogTriggers(
   table: RecordedTable,

@@ -10,10 +10,7 @@ export interface ImageColumn {
   readonly mayBeReal: boolean;
 }
 
-/**
- * Returns SQL that creates the JSON image of a SQLite row. `valueOf` returns SQL for a column's
- * value. The SQL uses only functions that are built into older SQLite versions, too.
- */
+/** Returns SQL for the JSON image of a row, with functions that old SQLite versions also have. */
 export function imageJson(
   columns: readonly ImageColumn[],
   valueOf: (name: string) => string,
@@ -84,10 +81,9 @@ function membersText(columns: readonly ImageColumn[], valueOf: (name: string) =>
 }
 
 /**
- * Returns SQL for a second line with the floating-point numbers, if there are any. Depending on its
- * version, SQLite writes them into JSON with only 15 digits, or with 17 digits that can be wrong.
- * JSON has no line breaks, so a line break can separate the lines. The expression is long, and
- * every program that writes to the table compiles it, so one query applies it to all columns.
+ * Returns SQL for a second line with the floating-point numbers, if any: SQLite writes them into
+ * JSON inexactly. The expression is long, and every program that writes to the table compiles it,
+ * so one query applies it to all columns.
  */
 function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => string): string {
   const types = columns.map(({ name }) => `typeof(${valueOf(name)})`);
@@ -100,9 +96,8 @@ function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => s
 }
 
 /**
- * SQL for the whole part of a number, and for 2^62 times the rest. Both are integers, because the
- * text of a floating-point number depends on the library and the machine. Multiplying by a power of
- * two is exact. Larger and smaller numbers are scaled in counted steps of 2^62.
+ * SQL for the whole part of a number, and for 2^62 times the rest: exact integers, because the text
+ * of a number depends on the library. Other numbers are scaled in steps of 2^62.
  */
 const exactReal = exactRealOf("value");
 

@@ -4,9 +4,8 @@ import { isJsonIndex, type JsonPathDialect } from "../../../sql/json_path_dialec
 import { toSortableDecimal } from "../../../sql/sortable_decimal.ts";
 
 /**
- * The SQL function for numbers in JSON documents, which each connection registers. It converts a
- * number's text to a {@link toSortableDecimal} string, because SQLite itself would compare doubles.
- * It returns NULL for a number that has more than 1,000 digits without an exponent.
+ * The SQL function that converts a JSON number to a {@link toSortableDecimal} string, because
+ * SQLite compares doubles. Returns NULL for over 1,000 digits without an exponent.
  */
 export const jsonNumberFunction = {
   name: "service_json_number",

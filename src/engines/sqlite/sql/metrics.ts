@@ -13,10 +13,7 @@ import { type Fragment, identifier, rawSql, sql } from "../../../sql/fragment.ts
 import { fromSortableDecimal, toSortableDecimal } from "../../../sql/sortable_decimal.ts";
 import { affinityOf } from "./column_type.ts";
 
-/**
- * The faster metrics. SQLite adds integers as integers, and fails if the sum exceeds 64 bits. If it
- * fails or the sum is a double, the exact metrics are used, which take three times as long.
- */
+/** The faster metrics. If a sum is a double or exceeds 64 bits, the exact metrics are used. */
 const quickMetrics: QuickMetrics = {
   inexact: "inexact",
   // Other affinities can store numbers as strings, which `sum()` converts differently.
@@ -32,9 +29,8 @@ function ofIntegers(column: ColumnInfo, metric: (sum: Fragment) => Fragment): Fr
 }
 
 /**
- * The aggregate metrics of SQLite, whose own `sum()` fails beyond 64 bits and adds decimals as
- * doubles. The SQL adds the high and low halves of integers separately; {@link exactSumAggregate}
- * adds other values. An exact number is a {@link toSortableDecimal} string until it is decoded.
+ * The metrics of SQLite, whose own `sum()` fails beyond 64 bits and adds decimals as doubles. An
+ * exact number is a {@link toSortableDecimal} string until it is decoded.
  */
 export const sqliteMetrics: MetricDialect = {
   // In an existing NOCASE column, the minimum could be any of several equal strings.
@@ -112,9 +108,8 @@ export interface ExactSumState {
 }
 
 /**
- * The SQL aggregate for metrics on SQLite: the exact sum of doubles, in their shortest decimal
- * form, and of numbers that are stored as strings. Another value counts as 0, as in SQLite's sum,
- * but adds {@link oddMark} to the result.
+ * The SQL aggregate for the exact sum of doubles, in their shortest decimal form, and of numbers in
+ * strings. Another value counts as 0, but adds {@link oddMark} to the result.
  */
 export const exactSumAggregate = {
   name: "service_rest",

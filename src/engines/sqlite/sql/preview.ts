@@ -3,9 +3,8 @@ import type { PreviewDialect } from "../../../sql/preview_dialect.ts";
 import { identifier, sql } from "../../../sql/fragment.ts";
 
 /**
- * Reads only the beginnings of values on SQLite. A string is read as bytes, four for each
- * character, because `substr` of a string ends at U+0000. `substr` of empty bytes is NULL. In an
- * existing table, a cell can have any type, whatever the column declares.
+ * Reads only the beginnings of values: of a string as bytes, four for each character, because
+ * `substr` of a string ends at U+0000. A cell can have any type.
  */
 export const sqlitePreview: PreviewDialect = {
   selected({ dbName }, length) {

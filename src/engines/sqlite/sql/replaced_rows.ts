@@ -3,9 +3,8 @@ import { columnSqlOf, imageJson } from "./image_json.ts";
 import { type RecordedTable, type RecordedUniqueIndex, rowIdNames } from "./recorded_table.ts";
 
 /**
- * The SQLite table of "notes": rows that a write may replace, because they conflict with the row
- * that is written. REPLACE deletes them without a delete trigger, unless the connection has turned
- * on recursive triggers. The column `rival` contains the row id or the unique values in conflict.
+ * The SQLite table of "notes": rows that a write may replace. REPLACE deletes them without a delete
+ * trigger. `rival` contains the row id or the unique values in conflict.
  */
 export const sqliteReplacedRowsTable =
   `CREATE TABLE IF NOT EXISTS "_service_replaced" (id INTEGER PRIMARY KEY, "table", "row", rival, image)`;
@@ -97,10 +96,8 @@ function note(
 }
 
 /**
- * Records a `touch` (a change of unknown rows) if a noted row is gone while the write that noted it
- * still runs. The current write then comes from a trigger that runs during the replacement. It can
- * reuse the key of a replaced row, or its own row can be replaced without a note. So the order of
- * the changes is unknown.
+ * Records a `touch` if a noted row is gone while the write that noted it still runs: the current
+ * write then comes from a trigger during the replacement, so the order of changes is unknown.
  */
 function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonly string[] {
   if (!table.mayBeInterrupted) return [];
@@ -208,10 +205,7 @@ function rowText(row: string, { key, rowId }: RecordedTable): string {
   return rowId === null ? imageJson(key, columnSqlOf(row)) : `${row}.${quoteIdentifier(rowId)}`;
 }
 
-/**
- * Returns the values that a note shares with the write that replaces the noted row: the row id, and
- * the values in the unique indexes. A row id that SQLite assigns is unknown before the write.
- */
+/** Returns the row id and unique values of a note. A row id that SQLite assigns is unknown yet. */
 function conflictKeys(
   row: string,
   table: RecordedTable,

@@ -6,23 +6,16 @@ import { parsePlainPattern } from "../../../sql/plain_pattern.ts";
 import { maxPartLength } from "../../../sql/wildcard_pattern.ts";
 import { textTimeCheck } from "./time_check.ts";
 
-/**
- * The SQL function of case folding: `fold` of `fold.ts`. Every SQLite driver registers it on each
- * connection. It is deterministic, and returns NULL for NULL. SQLite itself folds only ASCII.
- */
+/** The SQL function of case folding (`fold`), because SQLite itself folds only ASCII. */
 export const foldFunctionName = "service_fold";
 
 /**
- * The SQL function for LIKE patterns with a long part between two `%`: `matchesWildcards` of
- * `wildcard_pattern.ts`, which every SQLite driver registers. SQLite's GLOB would compare such a
- * part at each position of a string, and a statement cannot be aborted during a GLOB.
+ * The SQL function for LIKE patterns with a long part between two `%`. SQLite's GLOB would compare
+ * such a part at each position of a string, and cannot be aborted.
  */
 export const likeFunctionName = "service_like";
 
-/**
- * The text operators of SQLite. None of them uses LIKE, because SQLite tries a pattern at each
- * position of a string. For a long literal, this takes seconds and blocks the whole process.
- */
+/** The text operators, without LIKE, which can block the process for seconds on a long literal. */
 export const sqliteText: TextDialect = {
   contains: (operand, argument) => checked(operand, contains(operand, argument)),
   startsWith,

@@ -1,25 +1,20 @@
 import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
- * The SQL function that checks the time limit. Every SQLite driver registers it on each connection.
- * It is not deterministic. It returns 1, or {@link overLimitResult} when a statement has run too
- * long. Its argument is the number of bytes that the next condition examines, or NULL to check now.
+ * The SQL function that checks the time limit. It returns 1, or {@link overLimitResult}. Its
+ * argument is the number of bytes that the next condition examines, or NULL to check now.
  */
 export const timeCheckFunctionName = "service_time_check";
 
 /** The SQL function that counts the bytes of a SQLite row, see {@link withRowByteCount}. */
 export const rowBytesFunctionName = "service_row_bytes";
 
-/**
- * The result of a check that ends a SQLite statement: abs() of this number is an error. Libraries
- * cannot interrupt a statement. If a function throws, all() of `node:sqlite` hangs in Deno.
- */
+/** This result ends a statement: abs() fails for it. Throwing would hang `node:sqlite` in Deno. */
 export const overLimitResult: bigint = -(2n ** 63n);
 
 /**
- * Returns a time check that runs only for some rows, because each call takes 1 µs. The rows are
- * selected by the remainder of an integer, which costs almost nothing, or without an integer by
- * random(), which takes 60 ns. The divisor is prime: all ids can be multiples of 10, for example.
+ * Returns a time check that runs only for some rows, chosen by the remainder of an integer or by
+ * random(), because each call takes 1 µs. The divisor is prime: all ids can be multiples of 10.
  */
 export function scanCheck(column?: Fragment, integer?: Fragment): Fragment {
   if (integer !== undefined) return sql`(${integer} % 61 OR abs(${name}(NULL)))`;
@@ -43,10 +38,7 @@ export function textTimeCheck(operand: Fragment): Fragment {
   return sql`abs(${name}(octet_length(${operand})))`;
 }
 
-/**
- * Returns the SELECT with a count of each row's bytes by {@link rowBytesFunctionName}, so that
- * SQLite stops at the limit. Otherwise all rows would be in memory before the first is counted.
- */
+/** Adds a count of each row's bytes, so that SQLite stops before it has read too many rows. */
 export function withRowByteCount(text: string, columns: number): string {
   const names = Array.from({ length: columns }, (_, index) => `c${index}`);
   const bytes = names.map((name) => `ifnull(octet_length(${name}), 0)`).join(" + ");

@@ -3,10 +3,7 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 import { blankToken, ddlTokens } from "../../../sql/statements/normal_sql.ts";
 
-/**
- * Returns the tables with ON CONFLICT clauses, such as REPLACE. No declaration or PRAGMA contains
- * these clauses, so they are parsed from the stored CREATE TABLE statement.
- */
+/** Returns the tables with ON CONFLICT clauses, which only the stored CREATE TABLE contains. */
 export async function sqliteConflictTables(
   connection: Connection,
   tables: readonly TableInfo[],

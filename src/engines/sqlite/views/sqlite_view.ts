@@ -32,10 +32,7 @@ const ofView: ReadonlySet<string> = new Set([
   ...["other", "broken-table", "invalid-value", "failed-computation", "read-only"],
 ]);
 
-/**
- * Returns the writes that INSTEAD OF triggers of a view make possible. SQLite refuses to
- * compile any other write. A view with a column that no trigger updates accepts no updates.
- */
+/** Returns the writes that INSTEAD OF triggers allow. SQLite refuses to compile any other write. */
 export async function readViewInfo(
   connection: Connection,
   view: string,

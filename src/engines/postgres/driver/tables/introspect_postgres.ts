@@ -143,8 +143,7 @@ function draftTable(
     ...{ view: viewInfoOf(table), isReadOnly: false, hasRowId: false },
     simple: table.view === null ? null : parseSimpleView(table.view),
     key: keyOf(uniques, columns, isView),
-    // Several rows of a stored view can have NULL as their key, because it has no NOT NULL
-    // constraints. A table's primary key does not apply to rows of inheriting tables.
+    // A view's key can be NULL in several rows, and inheriting tables can repeat a table's key.
     isDistinct: !isView && !table.isInherited,
     foreignKeys: constraints.flatMap(({ columns, target }) =>
       target === null ? [] : [{ columns, ...target }]

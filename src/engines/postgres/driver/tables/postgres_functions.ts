@@ -93,10 +93,8 @@ export async function readFunctions(
 }
 
 /**
- * Describes the functions that were requested, and says why some are left out. A function whose
- * only argument is a row of a described table becomes a column of this table. `columns` lists these
- * columns by the table's OID. If its argument has a name, a function with
- * a unique name can also be a procedure.
+ * Describes the requested functions. A function of one row of a described table becomes a column,
+ * in `columns` by the table's OID. It can also become a procedure if its argument has a name.
  */
 export function describeFunctions(
   catalogue: readonly CatalogueFunction[],

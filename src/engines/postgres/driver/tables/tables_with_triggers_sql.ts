@@ -1,18 +1,16 @@
 import { postgresTriggerName } from "../../sql/change_log_schema.ts";
 
 /**
- * SQL that is true if a trigger function can return NULL, which prevents the write of the row. NULL
- * is impossible if every RETURN returns the row, and no statement assigns the row. The row is NEW,
- * or OLD if the trigger runs only on DELETE.
+ * SQL that is true if a trigger function can return NULL, which prevents the write: unless every
+ * RETURN returns the row (NEW, or OLD on DELETE), and no statement assigns the row.
  */
 const mayPrevent = `(l.lanname <> 'plpgsql' OR p.prosrc ~* ('\\mreturn\\M(?!\\s+'
     || CASE WHEN tgtype & 8 = 0 THEN 'new' WHEN tgtype & 20 = 0 THEN 'old' ELSE '-' END || '\\s*;)')
   OR p.prosrc ~* '\\m(new|old)\\s*:?=|\\minto\\s+(strict\\s+)?(new|old)\\M')`;
 
 /**
- * A query for the tables with a rule, or with a trigger that runs after an INSERT or UPDATE, or
- * instead of a write. The bits of `tgtype` are those of the Postgres source: 1 row, 2 before, 4
- * insert, 8 delete, 16 update, 64 instead.
+ * Finds tables with a rule or a trigger after a write. Bits of `tgtype` in the Postgres source: 1
+ * row, 2 before, 4 insert, 8 delete, 16 update, 64 instead.
  */
 export const tablesWithAfterTriggersSql: string = tablesWith(
   "tgtype & 66 = 0 AND tgtype & 20 > 0 OR tgtype & 64 > 0",
@@ -24,9 +22,8 @@ export const tablesChangedByEmptyWriteSql: string = tablesWith(
 );
 
 /**
- * Returns a query for the tables with a rule, or with a trigger for which the SQL `triggers` is
- * true. Triggers of foreign keys and of the change log do not count. A partition's trigger also
- * counts for the partitioned table, and a table's trigger for the views that read the table.
+ * Returns a query for the tables with a rule, or with a trigger that meets the SQL `triggers`. A
+ * partition's triggers also count for the partitioned table, and a table's for its views.
  */
 function tablesWith(triggers: string): string {
   return `

@@ -49,9 +49,8 @@ export async function sendInOrder<T>(
 }
 
 /**
- * Returns a connection on which each read is a transaction in the name of an identity. BEGIN, the
- * identity, the read and COMMIT are sent together if possible. All must succeed, because after a
- * failed BEGIN, the read has the rights of the login role.
+ * Returns a connection on which each read is a transaction in the name of an identity. If BEGIN
+ * fails, the read must fail too: it would have the rights of the login role.
  */
 export function actingConnection(
   connection: PostgresConnection,

@@ -29,10 +29,7 @@ export interface ActingDriverParts extends PostgresReadDependencies, Transaction
   readonly keyed: SharedReads | null;
 }
 
-/**
- * A driver that runs each statement in the name of an identity, on connections of another driver.
- * The identity ends with the statement's transaction. Only quick reads share a transaction.
- */
+/** Runs each statement in the name of an identity. Only quick reads share a transaction. */
 export class ActingDriver implements Driver {
   /** The service's own driver. Absent if this is the driver of the service's own role. */
   readonly base?: Driver;

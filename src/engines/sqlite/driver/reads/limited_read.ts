@@ -37,9 +37,8 @@ const knownLimit: TimeLimit = {
 export type RunLimitedRead = (statement: Statement) => QueryResult | Promise<QueryResult>;
 
 /**
- * Runs the reads of a SQLite file that can examine many rows. Most finish in the main thread, in a
- * fraction of a millisecond. A longer read would block all requests, so it is aborted, and starts
- * again in another thread. A read that is known to be slow runs only in another thread.
+ * Runs the reads of a SQLite file that can examine many rows. A long read would block all requests,
+ * so it is aborted in the main thread, and starts again in another thread.
  */
 export class LimitedReads {
   readonly #options: LimitedReadsOptions;

@@ -28,9 +28,7 @@ export interface ReaderThreadOptions {
 
 /**
  * The number of file descriptors to reserve: eight times as many as a thread opens. `new Worker`
- * ends the process if no descriptor is left. Until it returns, the main thread accepts no
- * connections, which could use the reserve. If descriptors are missing later, only the start of the
- * thread fails.
+ * ends the process if no descriptor is left.
  */
 const reservedDescriptors = 64;
 
@@ -38,9 +36,8 @@ const reservedDescriptors = 64;
 const maxCloseMs = 2_000;
 
 /**
- * Starts a thread that reads a SQLite file. The thread does not keep the process alive. Resolves
- * when the thread can read. Rejects if the runtime has no threads, if the thread's program fails,
- * or, as `overloaded`, if too few file descriptors are free.
+ * Starts a thread that reads a SQLite file, and does not keep the process alive. Rejects if the
+ * thread's program fails, or, as `overloaded`, if too few file descriptors are free.
  */
 export async function startReaderThread(options: ReaderThreadOptions): Promise<ReaderThread> {
   const { path, library, additions, clock, signal } = options;

@@ -40,10 +40,7 @@ export class ShortScans {
     this.#options = options;
   }
 
-  /**
-   * Returns true if the scan of this plan is short. The limits are four times as high if `isKnown`:
-   * the same statement was short before, for example because of an index.
-   */
+  /** Returns true if the scan is short. A statement that was short before has fourfold limits. */
   includes(plan: ScanPlan, isKnown: boolean): boolean {
     const { table } = plan;
     const values = valuesOf(plan);

@@ -11,10 +11,7 @@ export type InferredType = Pick<
   "kind" | "precision" | "scale" | "maxLength" | "timestampFormat" | "databaseType"
 >;
 
-/**
- * Infers a SQLite column's possible types, likeliest first, from its declared type and a sample of
- * values. The last type accepts all values, because SQLite stores any value in any column.
- */
+/** Infers a column's possible types, likeliest first. The last type accepts all values. */
 export function rankColumnTypes(declared: string, sample: readonly SqlValue[]): InferredType[] {
   const format = timestampFormat(sample);
   const moment: InferredType[] = format === null ? [] : [{ ...plain, ...format }];
@@ -72,10 +69,7 @@ function declaredKind(declared: string, name: string): ColumnKind | null {
 
 const numeric: readonly Affinity[] = ["INTEGER", "NUMERIC"];
 
-/**
- * For each kind, the pattern of its type names, and the affinities with which a column can store
- * and compare its values. The first kind that matches counts. Without a list, all affinities fit.
- */
+/** For each kind (the first match counts): its type names, and the affinities that fit it. */
 const declaredKinds: Readonly<
   Record<ColumnKind, readonly [names: RegExp, affinities?: readonly Affinity[]] | null>
 > = {
@@ -93,10 +87,7 @@ const declaredKinds: Readonly<
   bigint: null,
 };
 
-/**
- * Returns the type of a column whose declared type does not fit its values: `real` only for the
- * affinity REAL, where all numbers are doubles. In other columns, `real` would round integers.
- */
+/** Returns a column's type by its values. Outside of REAL columns, `real` would round integers. */
 function storedShape(sample: readonly SqlValue[], affinity: Affinity): InferredType {
   if (sample.every(isInteger)) return { ...plain, kind: "integer" };
   const areNumbers = sample.every((value) =>

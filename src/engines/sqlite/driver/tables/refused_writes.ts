@@ -54,10 +54,7 @@ export async function refusedWrites(
 /** The kinds of errors for a file that is read-only, or that another program keeps locked. */
 const unwritable: ReadonlySet<string> = new Set(["read-only", "unavailable"]);
 
-/**
- * Returns the generated columns of a table that use a function of another program, with reasons. If
- * the values are not stored, no statement can read such a column.
- */
+/** Returns generated columns that no statement can read, because they use a missing function. */
 export async function unreadableColumns(
   connection: Connection,
   table: string,

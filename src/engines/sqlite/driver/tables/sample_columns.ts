@@ -42,9 +42,8 @@ export function inferSampledColumn(
 }
 
 /**
- * Returns the values from which a column's kind is inferred: the values of the storage class that
- * its affinity prefers, or all values if most of them have another class. The values that are left
- * out count as invalid. An empty BLOB says as little about the kind as NULL.
+ * Returns the values that determine a column's kind: those of its affinity's storage class, unless
+ * most values have another class. An empty BLOB says as little as NULL.
  */
 function typicalValues(declared: string, values: readonly SqlValue[]): readonly SqlValue[] {
   const affinity = affinityOfType(declared);
@@ -60,10 +59,7 @@ function typicalValues(declared: string, values: readonly SqlValue[]): readonly 
   return preferred.length * 2 >= given.length ? preferred : given;
 }
 
-/**
- * Reads a sample of each column's values, from the first rows and (by the row id) from the last
- * rows: a new version of a program can have stored the last rows in another form.
- */
+/** Samples the first and the last rows: a new version of a program can have changed the format. */
 export async function readColumnSamples(
   connection: Connection,
   { name, columns, rowId = null }: {
@@ -81,10 +77,7 @@ export async function readColumnSamples(
   return (await connection.query(toStatement(sql`${rows(sql``)}${last}`, () => "?"))).rows;
 }
 
-/**
- * Returns the least and the greatest value of the first key column. If their storage classes
- * differ, the key has mixed classes. An index finds both values quickly. Long values are truncated.
- */
+/** Returns the least and the greatest key by the index. They show if storage classes are mixed. */
 export async function readKeyEnds(
   connection: Connection,
   table: string,

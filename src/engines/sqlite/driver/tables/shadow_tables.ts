@@ -6,9 +6,8 @@ export interface TableListEntry {
 }
 
 /**
- * Returns the names of the tables in which virtual tables store their content. If the library has
- * the module of a virtual table, SQLite marks these tables. Otherwise SQLite lists them as ordinary
- * tables, and this function recognizes them by the names that common modules use.
+ * Returns the tables in which virtual tables store their content. If the library lacks a module,
+ * the function recognizes its tables by the names of common modules.
  */
 export function shadowTables(
   listed: readonly TableListEntry[],

@@ -2,10 +2,7 @@ import type { Connection } from "../../../../db/driver.ts";
 import type { ForeignKeyDraft } from "../../../../db/introspection.ts";
 import { cell, type NamedRow, selectNamed } from "../../../../db/named_columns.ts";
 
-/**
- * SQL that is true if a column of the type `ANY` converts no values, as in a STRICT table. In other
- * tables, `ANY` converts strings to numbers. For a view, one STRICT table in the file is enough.
- */
+/** SQL that is true if an `ANY` column converts no strings to numbers, as in a STRICT table. */
 const hasStrictAny = "(t.strict OR t.type = 'view' AND " +
   "EXISTS (SELECT 1 FROM pragma_table_list AS l WHERE l.schema = 'main' AND l.strict))";
 
