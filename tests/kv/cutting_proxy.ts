@@ -6,6 +6,8 @@ export interface CuttingProxy extends AsyncDisposable {
   readonly url: string;
   /** Cuts the connection at the response to a message with these characters, so many times. */
   cutAfter(characters: string | null, times?: number): void;
+  /** Passes nothing on any more in the open connections, as a network that is gone. */
+  freeze(): void;
   /** How many connections were cut since the last call of `cutAfter`. */
   cuts(): number;
 }
@@ -14,9 +16,11 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();
   let [marker, left, cuts]: [string | null, number, number] = [null, 0, 0];
+  let eras = 0;
   const server = createServer((client) => {
     const remote = createConnection({ host: hostname, port: Number(port) });
     let isMarked = false;
+    const era = eras;
     for (const socket of [client, remote]) {
       open.add(socket);
       socket.on("error", () => socket.destroy());
@@ -27,6 +31,7 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
       });
     }
     client.on("data", (bytes) => {
+      if (era !== eras) return;
       isMarked ||= marker !== null && left > 0 && bytes.includes(marker);
       remote.write(bytes);
     });
@@ -49,6 +54,7 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
       marker = characters === null ? null : Buffer.from(characters).toString("hex");
       [left, cuts] = [times, 0];
     },
+    freeze: () => void eras++,
     cuts: () => cuts,
     async [Symbol.asyncDispose]() {
       for (const socket of open) socket.destroy();

@@ -211,6 +211,26 @@ testOnDatabase(
   },
 );
 
+testOnDatabase("connections that never get a response are replaced", async (url) => {
+  await using proxy = await cuttingProxy(url);
+  // Ten times as fast as the machine's.
+  const clock: Runtime["clock"] = {
+    ...system.clock,
+    elapsedMs: () => system.clock.elapsedMs() * 10,
+    after: (delayMs, work) => system.clock.after(delayMs / 10, work),
+  };
+  const store = await openPostgresKeyValue(
+    proxy.url,
+    { schema: "frozen", maxConnections: 1 },
+    { ...system, clock },
+  );
+  await set(store, ["a"], 1);
+  proxy.freeze();
+  while (await store.get(["a"]).then(() => false, (error) => error instanceof StoreError));
+  assertEquals((await claim(store, ["b"], 1)).ok, true);
+  await store.close();
+});
+
 testOnDatabase("expired records are deleted, and others stay", async (url, driver) => {
   let aheadMs = 0;
   const clock = { ...system.clock, now: () => system.clock.now() + aheadMs };

@@ -51,8 +51,9 @@ export async function openPostgresKeyValue(
     const settings = plan.isPooled ? plan.settings : { ...plan.settings, enable_seqscan: "off" };
     // A statement that waits for a connection must fail before its outcome counts as unknown.
     const limits = { waitLimitMs: operationMs - 500, statementTimeoutMs: operationMs };
-    const driver = await openPlan({ ...plan, settings }, { ...limits, maxConnections, clock });
-    const store = new PostgresKeyValue({ driver, schema, clock, random });
+    const open = () => openPlan({ ...plan, settings }, { ...limits, maxConnections, clock });
+    const driver = await open();
+    const store = new PostgresKeyValue({ driver, open, schema, clock, random });
     await store.prepare().catch(async (error) => {
       const isUnavailable = error instanceof DatabaseError && error.kind === "unavailable";
       if (!isUnavailable) await store.close().then(() => Promise.reject(error));

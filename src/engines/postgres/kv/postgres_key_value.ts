@@ -21,6 +21,8 @@ import { toPostgresText } from "../driver/run_statement.ts";
 import { serverName, serverTime, setUpStore, storeNames, sweepStepMs } from "./store_schema.ts";
 
 export interface PostgresStoreParts extends Pick<Runtime, "clock" | "random"> {
+  /** Opens a driver with new connections. */
+  readonly open: () => Promise<Driver>;
   readonly driver: Driver;
   readonly schema: string;
 }
@@ -48,18 +50,23 @@ export class PostgresKeyValue implements KeyValue {
   readonly #names: ReturnType<typeof storeNames>;
   /** The versions of refused claims, whose records count as missing. */
   readonly #refused = new Set<string>();
+  #driver: Driver;
   #server: ServerClock | null = null;
+  #answeredAtMs = -Infinity;
+  #isRenewing = false;
   #sweptAtMs = -Infinity;
   #isClosed = false;
 
   constructor(parts: PostgresStoreParts) {
     this.#parts = parts;
+    this.#driver = parts.driver;
     this.#names = storeNames(parts.schema);
   }
 
   /** Creates the table if it is missing, and compares the clocks. */
   async prepare(): Promise<ServerClock> {
-    const { driver, schema, clock } = this.#parts;
+    const { schema, clock } = this.#parts;
+    const driver = this.#driver;
     const text = `SELECT ${serverName}, ${serverTime}, current_setting('transaction_isolation'),
       EXISTS (SELECT FROM pg_proc WHERE proname = '_service_kv_commit'
         AND pronamespace = to_regnamespace($1))`;
@@ -141,7 +148,7 @@ export class PostgresKeyValue implements KeyValue {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#parts.driver.close();
+    await this.#driver.close();
   }
 
   #deadline(limitMs: number): Deadline {
@@ -170,18 +177,37 @@ export class PostgresKeyValue implements KeyValue {
 
   /** Runs a statement. `lost` is the kind of the error if the outcome is unknown. */
   async #query(statement: Statement, limit: Deadline, lost: StoreErrorKind): Promise<Rows> {
-    const { driver } = this.#parts;
-    return (await this.#within(async () => await driver.query(statement), limit, lost)).rows;
+    return (await this.#within(async () => await this.#driver.query(statement), limit, lost)).rows;
   }
 
   async #within<T>(work: () => Promise<T>, limit: Deadline, lost: StoreErrorKind): Promise<T> {
     if (this.#isClosed) throw new StoreError("unavailable", new Error("The store is closed"));
     try {
-      return await limit.within(work());
+      const result = await limit.within(work());
+      this.#answeredAtMs = this.#parts.clock.elapsedMs();
+      return result;
     } catch (error) {
+      this.#renew();
       const isRefused = error instanceof DatabaseError && error.kind !== "unknown-outcome";
       throw new StoreError(isRefused ? "unavailable" : lost, error);
     }
+  }
+
+  /** Replaces silent connections: a server without power or network never closes them. */
+  #renew(): void {
+    const now = this.#parts.clock.elapsedMs();
+    const isSilent = now - this.#answeredAtMs >= operationMs;
+    if (!isSilent || this.#isRenewing || this.#isClosed) return;
+    this.#answeredAtMs = now;
+    this.#isRenewing = true;
+    const renew = async () => {
+      const driver = await this.#parts.open();
+      const old = this.#isClosed ? driver : this.#driver;
+      if (!this.#isClosed) this.#driver = driver;
+      this.#isRenewing = false;
+      await old.close();
+    };
+    renew().catch(() => this.#isRenewing = false);
   }
 
   /** Returns true if the record of the claim shows that a commit happened. */
@@ -201,7 +227,7 @@ export class PostgresKeyValue implements KeyValue {
   /** Ignores the claim of a refused request, and deletes it when the server is available again. */
   #refuse({ claim, isProvisional = false }: KeyValueCommit, version: string): void {
     if (claim === undefined || !isProvisional) return;
-    const { clock, driver } = this.#parts;
+    const { clock } = this.#parts;
     const text = `DELETE FROM ${this.#names.table} WHERE key = $1::bytea AND version = $2::bytea`;
     const values = [bytesOf(encodeKey(claim)), hexToBytes(version)];
     // The first time is after the deadline of the commit, which the server can no longer carry out.
@@ -209,7 +235,7 @@ export class PostgresKeyValue implements KeyValue {
       clock.after(operationMs + 1_000, async () => {
         if (this.#isClosed) return;
         try {
-          await driver.query({ text, values });
+          await this.#driver.query({ text, values });
           this.#refused.delete(version);
         } catch {
           removeLater();
@@ -221,7 +247,7 @@ export class PostgresKeyValue implements KeyValue {
 
   /** Deletes expired records once a minute. Commits start it: without them, nothing is added. */
   #sweep(): void {
-    const { clock, driver } = this.#parts;
+    const { clock } = this.#parts;
     if (clock.elapsedMs() - this.#sweptAtMs < sweepPauseMs) return;
     this.#sweptAtMs = clock.elapsedMs();
     const text = `DELETE FROM ${this.#names.table} WHERE key IN (SELECT key
@@ -231,7 +257,7 @@ export class PostgresKeyValue implements KeyValue {
       await this.prepare();
       for (let count = sweepSize; count === sweepSize;) {
         const values = [Math.floor(clock.now() / sweepStepMs)];
-        count = (await driver.query({ text, values })).changed;
+        count = (await this.#driver.query({ text, values })).changed;
       }
     };
     // If the sweep fails, the next one deletes the records.
