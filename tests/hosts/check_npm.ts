@@ -1,10 +1,12 @@
 /**
  * Installs the packed packages in an empty folder, checks the types of a configuration with
- * TypeScript, and serves with each supported version of Node. Each version comes from npm.
+ * TypeScript, serves with each supported version of Node, and tests a created project. The versions
+ * of Node come from npm.
  *
  * deno task check-npm
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
+import { jsrRegistry } from "../support/jsr_registry.ts";
 import { npmFolder } from "./npm_folder.ts";
 import { checkService, createShop } from "./npm_service.ts";
 
@@ -26,10 +28,34 @@ console.log("TypeScript checks a configuration");
 for (const version of versions) {
   createShop(folder.path);
   const bin = `${folder.path}/node_modules/node${version}/bin`;
-  const { stdout } = await new Deno.Command(`${bin}/node`, { args: ["--version"] }).output();
   await checkService(folder.path, { PATH: `${bin}:${Deno.env.get("PATH")}` });
   await Deno.remove(`${folder.path}/shop.db`);
-  console.log(`Node ${new TextDecoder().decode(stdout).trim()} serves, streams and stops`);
+  console.log(
+    `Node ${(await output(`${bin}/node`, ["--version"], path)).trim()} serves, streams and stops`,
+  );
+}
+// The tests of a created project pass with the package of a registry.
+await using registry = await jsrRegistry(path);
+const created = await output("npx", ["create-resource-api", "my-app"], path);
+assertMatch(created, /^Created my-app with \d+ files/);
+const tested = await output(Deno.execPath(), ["task", "test"], `${path}/my-app`, registry.env);
+assertMatch(tested, /\b4 passed \| 0 failed/);
+console.log("A created project passes its tests");
+
+/** Returns the standard output of a program. */
+async function output(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const command = new Deno.Command(program, {
+    args: [...args],
+    cwd,
+    env: { NO_COLOR: "1", ...env },
+    stderr: "inherit",
+  });
+  return new TextDecoder().decode((await command.output()).stdout);
 }
 
 /** Returns the codes of the errors in a configuration with this column. */
@@ -45,11 +71,8 @@ async function typeErrors(column: string): Promise<readonly string[]> {
     } satisfies ServeConfig;`;
   await Deno.writeTextFile(`${path}/configuration.mts`, text);
   const flags = ["--noEmit", "--strict", "--skipLibCheck", "--target", "esnext"];
-  const { stdout } = await new Deno.Command("npx", {
-    args: ["tsc", ...flags, "--module", "nodenext", "configuration.mts"],
-    cwd: path,
-  }).output();
-  return [...new TextDecoder().decode(stdout).matchAll(/error (TS\d+)/g)].map(([, code = ""]) =>
+  const args = ["tsc", ...flags, "--module", "nodenext", "configuration.mts"];
+  return [...(await output("npx", args, path)).matchAll(/error (TS\d+)/g)].map(([, code = ""]) =>
     code
   );
 }

@@ -23,7 +23,7 @@ testUnless(missing, "npx resource-api serves, streams, and stops with its launch
 
 testUnless(
   missing,
-  "npx resource-api ends with the code of its error, and names itself",
+  "the launcher ends with the code of an error, and messages name npx",
   async () => {
     await Deno.writeTextFile(
       `${cwd}/pglite.ts`,
@@ -48,14 +48,12 @@ testUnless(
   },
 );
 
-testUnless(missing, "create-resource-api starts the command init", async () => {
-  // A program in the place of Deno prints its arguments.
-  await Deno.writeTextFile(`${cwd}/arguments.sh`, '#!/bin/sh\necho "$@"\n', { mode: 0o755 });
-  const { stdout } = await run(["my-app", "--web"], {
-    program: "create-resource-api",
-    env: { RESOURCE_API_DENO: `${cwd}/arguments.sh` },
-  });
-  assertMatch(stdout, /\/dist\/cli\.js init my-app --web\n$/);
+testUnless(missing, "create-resource-api writes a project", async () => {
+  const { stdout, stderr } = await run(["my-app"], "create-resource-api");
+  assertMatch(stdout, /^Created my-app with \d+ files/, stderr);
+  const { imports, links } = JSON.parse(await Deno.readTextFile(`${cwd}/my-app/deno.json`));
+  assertMatch(imports["@svc/resource-api"], /^jsr:@svc\/resource-api@\^\d+\.\d+\.\d+$/);
+  assertEquals(links, undefined);
 });
 
 Deno.test("a package with a wrong version, file, size or dependency is not released", async () => {
@@ -96,14 +94,8 @@ testUnless(missing, "the package contains the licences of the packages in it", a
   assertEquals(Object.keys(dependencies), ["deno"]);
 });
 
-async function run(
-  args: readonly string[],
-  { program = "resource-api", env = {} }: {
-    readonly program?: string;
-    readonly env?: Readonly<Record<string, string>>;
-  } = {},
-) {
-  await using child = startProgram(["npx", program, ...args], { cwd, env });
+async function run(args: readonly string[], program = "resource-api") {
+  await using child = startProgram([`node_modules/.bin/${program}`, ...args], { cwd });
   const code = await child.ended();
   return { code, stdout: child.stdout(), stderr: child.stderr() };
 }
