@@ -111,6 +111,7 @@ export type {
 export type { FilterInput, FilterOf, IncludeItemOf, Offers } from "../src/api/checked_text.ts";
 export type {
   GetOptions,
+  ListNotString,
   ListOptions,
   OptionsWith,
   OrderFieldOf,

@@ -1,6 +1,6 @@
 import type { CountOfGroup, Flat, MetricOfGroup } from "./metrics.ts";
 import type { FilterInput, FilterOf } from "./checked_text.ts";
-import type { OrderInput, RequestOptions } from "./read_options.ts";
+import type { ListNotString, OrderInput } from "./read_options.ts";
 import type { ApiResource, FieldOf, SelectedRow } from "./rows.ts";
 
 /** The options of an aggregate, which computes metrics of each group of rows, or of all rows. */
@@ -13,25 +13,25 @@ export interface AggregateOptions<
   Min extends FieldOf<R> = FieldOf<R>,
   Max extends FieldOf<R> = FieldOf<R>,
   Filter extends FilterInput = FilterInput,
-> extends RequestOptions {
+> {
   /** The rows to aggregate. Default: all rows. */
   readonly filter?: FilterOf<R, Filter> | undefined;
   /** The fields by which rows are grouped. Default: all rows are one group. */
-  readonly groupBy?: readonly Key[] | undefined;
+  readonly groupBy?: ListNotString<Key> | undefined;
   /** True to count the rows of each group. Default: true if no other metric is requested. */
   readonly count?: Count | undefined;
   /** The fields whose sums are computed. */
-  readonly sum?: readonly Sum[] | undefined;
+  readonly sum?: ListNotString<Sum> | undefined;
   /** The fields whose averages are computed. */
-  readonly avg?: readonly Avg[] | undefined;
+  readonly avg?: ListNotString<Avg> | undefined;
   /** The fields whose minimum values are computed. */
-  readonly min?: readonly Min[] | undefined;
+  readonly min?: ListNotString<Min> | undefined;
   /** The fields whose maximum values are computed. */
-  readonly max?: readonly Max[] | undefined;
+  readonly max?: ListNotString<Max> | undefined;
   /** A filter on the keys and metrics of groups, for instance on `count` or `sum_price`. */
   readonly having?: FilterInput | undefined;
   /** The keys and metrics that order the groups. `-` means descending, as in `-count`. */
-  readonly orderBy?: readonly OrderInput<GroupFieldOf<R, NoInfer<Key>>>[] | undefined;
+  readonly orderBy?: ListNotString<OrderInput<GroupFieldOf<R, NoInfer<Key>>>> | undefined;
   /** The maximum number of groups. Default: 1000. */
   readonly limit?: number | undefined;
 }

@@ -1,7 +1,14 @@
 import type { HasHandle } from "./handle.ts";
 import type { AnyOperation, ApiResource, Has, RelationOf, TargetOf } from "./rows.ts";
 import type { Comparisons, FieldCompared, IsHidden, WordCompared } from "./filter_text.ts";
-import type { FilterIn, NamesIn, NestedIn, OrderedIn, RelationName } from "./include_text.ts";
+import type {
+  FilterIn,
+  NamesIn,
+  NestedIn,
+  OptionFault,
+  OrderedIn,
+  RelationName,
+} from "./include_text.ts";
 
 /** A filter: a string in the filter language, or the result of `rsql`. */
 export type FilterInput = string | { readonly filter: string; toString(): string };
@@ -85,6 +92,7 @@ type IncludeFault<R extends ApiResource, Item> = Item extends unknown ? string e
   : never;
 
 type OptionsFault<R extends ApiResource, Item> =
+  | OptionFault<Item>
   | NameFault<R, NamesIn<Item, "select" | "sum" | "avg" | "min" | "max">>
   | NameFault<R, OrderedIn<Item>>
   | FilterFault<R, FilterIn<Item>>

@@ -1,4 +1,4 @@
-import type { Parts, Trim, Unquoted } from "./filter_text.ts";
+import type { IsHidden, Parts, Trim, Unquoted } from "./filter_text.ts";
 
 /** @internal The parts of a string that separators outside of parentheses divide. */
 type TopLevel<Text, Separator extends string, Head extends string = "", Done = never> = Text extends
@@ -18,15 +18,23 @@ export type RelationName<Item> = Item extends `${infer Name}(${string}` ? Relati
   : Item extends `${infer Name}.${string}` ? RelationName<Name>
   : Trim<Item>;
 
-/** @internal The options in the parentheses of an item of `include`: `limit:5`. */
-export type OptionsIn<Item> = Item extends `${infer Path}(${infer Options})`
-  ? Path extends `${string}.${string}` ? never : Trim<TopLevel<Unquoted<Options>, ";">>
+/** @internal The options in the parentheses of an item of `include`, without spaces: `limit:5`. */
+export type OptionsIn<Item> = Trim<Item> extends `${infer Path}(${infer Options})`
+  ? Path extends `${string}.${string}` ? never : Trimmed<Trim<TopLevel<Unquoted<Options>, ";">>>
   : never;
 
+type Trimmed<Option> = Option extends `${infer Name}:${infer Value}`
+  ? Trim<Name> extends infer Known extends OptionName ? `${Known}:${Trim<Value> & string}` : Option
+  : Option;
+
+/** @internal The names of the options of an item of `include`. */
+export type OptionName =
+  | ("select" | "filter" | "limit" | "orderBy" | "include")
+  | ("count" | "sum" | "avg" | "min" | "max");
+
 /** @internal The value of an option in an item of `include`. */
-export type OptionIn<Item, Name extends string> = OptionsIn<Item> extends infer Option
-  ? Option extends `${infer Key}:${infer Value}` ? Trim<Key> extends Name ? Trim<Value> : never
-  : never
+export type OptionIn<Item, Name extends OptionName> = OptionsIn<Item> extends infer Option
+  ? Option extends `${Name}:${infer Value}` ? Value : never
   : never;
 
 /** @internal The items of `include` that an item contains: `b` in `a.b` and in `a(include:b)`. */
@@ -37,16 +45,34 @@ export type NestedIn<Item> = Item extends `${infer Path}(${string}`
   : never;
 
 /** @internal The names in the value of an option, such as `select:a,b`. */
-export type NamesIn<Item, Name extends string> = Trim<Parts<OptionIn<Item, Name>, ",">>;
+export type NamesIn<Item, Name extends OptionName> = Trim<Parts<OptionIn<Item, Name>, ",">>;
 
 /** @internal The fields in the option `orderBy` of an item of `include`. */
-export type OrderedIn<Item> = NamesIn<Item, "orderBy"> extends infer Key
-  ? Key extends `-${infer Name}` | `${infer Name}:${string}` ? Name : Key
-  : never;
+export type OrderedIn<Item> = OrderedBy<NamesIn<Item, "orderBy">>;
+
+/** @internal The field of a sort key. */
+export type OrderedBy<Key> = Key extends `-${infer Name}` | `${infer Name}:${string}` ? Name : Key;
 
 /** @internal The option `filter`, split at semicolons. Only the first part has its name. */
 export type FilterIn<Item> = OptionsIn<Item> extends infer Option
   ? Option extends `filter:${infer Filter}` ? Filter
-  : Option extends `${string}:${string}` ? never
+  : Option extends `${OptionName}:${string}` ? never
   : Option
+  : never;
+
+/** @internal The messages about unknown options, wrong values, and options that occur twice. */
+export type OptionFault<Item, Options = OptionsIn<Item>> =
+  | WrongValue<OptionIn<Item, "limit">, `${bigint}`, "limit must be a number, not">
+  | WrongValue<OptionIn<Item, "count">, "true", "count must be true, not">
+  | (Extract<Options, `filter:${string}`> extends never
+    ? WrongValue<Options, `${OptionName}:${string}`, "There is no option">
+    : never)
+  | { [Name in OptionName]: Twice<OptionIn<Item, Name>, Name> }[OptionName];
+
+type WrongValue<Value, Right, Message extends string> = Value extends Right ? never
+  : IsHidden<Value> extends true ? never
+  : `${Message} ${Value & string}`;
+
+type Twice<Value, Name extends string, All = Value> = Value extends unknown
+  ? [All] extends [Value] ? never : `${Name} occurs twice`
   : never;

@@ -21,6 +21,12 @@ export type OptionsWith<Rule, Options> = [Rule] extends [never] ? Options : {
       : never);
 };
 
+/** A list of names. Compiler errors contain the name of this type if a program passes one string. */
+export interface ListNotString<Item> extends ReadonlyArray<Item> {
+  /** The number of items. */
+  readonly length: number;
+}
+
 /** One sort key: a field and its direction. Default: ascending. */
 export type OrderInput<Field extends string> =
   | Field
@@ -36,9 +42,9 @@ export type OrderFieldOf<R extends ApiResource> =
 /** Options that select fields of a row and add related rows. */
 export interface RowOptions<R extends ApiResource, Fields, Included> extends RequestOptions {
   /** The fields to return. Default: all fields. */
-  readonly select?: readonly Fields[] | undefined;
+  readonly select?: ListNotString<Fields> | undefined;
   /** The related rows to return with each row. */
-  readonly include?: readonly IncludeItemOf<R, Included>[] | undefined;
+  readonly include?: ListNotString<IncludeItemOf<R, Included>> | undefined;
 }
 
 /** The options of a list, for one page or for all pages. */
@@ -51,7 +57,7 @@ export interface ListOptions<
   /** The rows to list. Default: all rows. */
   readonly filter?: FilterOf<R, Filter> | undefined;
   /** The order of the rows. Default: by the primary key. */
-  readonly orderBy?: readonly OrderInput<OrderFieldOf<R>>[] | undefined;
+  readonly orderBy?: ListNotString<OrderInput<OrderFieldOf<R>>> | undefined;
   /** The maximum number of rows in one page. */
   readonly limit?: number | undefined;
   /** The `nextCursor` of the previous page. */

@@ -101,7 +101,10 @@ export interface AggregateRequests<R extends ApiResource, Rule = never> {
     Max extends FieldOf<R> = never,
     const Filter extends FilterInput = FilterInput,
   >(
-    options?: OptionsWith<Rule, AggregateOptions<R, Key, Count, Sum, Avg, Min, Max, Filter>>,
+    options?: OptionsWith<
+      Rule,
+      AggregateOptions<R, Key, Count, Sum, Avg, Min, Max, Filter> & RequestOptions
+    >,
   ): Promise<Groups<GroupOf<R, Key, Count, Sum, Avg, Min, Max>>>;
 }
 

@@ -1,5 +1,5 @@
 import type { Flat, IncludedMetrics, MetricsIn } from "./metrics.ts";
-import type { NamesIn, NestedIn, RelationName } from "./include_text.ts";
+import type { NamesIn, NestedIn, OrderedBy, RelationName } from "./include_text.ts";
 
 /** The names of the fields of a resource's rows. */
 export type FieldOf<R extends ApiResource> = keyof R["row"] & string;
@@ -10,8 +10,13 @@ export type PathOf<R extends ApiResource> = FieldOf<R> | `${FieldOf<R>}.${string
 /** An item of `include`, which loads related rows: `author`, `author.books`, `tags(limit:5)`. */
 export type IncludeOf<R extends ApiResource> =
   | RelationOf<R>
-  | `${RelationOf<R>}.${string}`
-  | `${RelationOf<R>}(${string}`;
+  | `${RelationOf<R>}${"." | "(" | " "}${string}`
+  | ` ${string}`;
+
+/** @internal The fields of a literal list of sort keys. A live list adds them to `select`. */
+export type FieldsOfOrder<Order extends ArrayLike<unknown>> = OrderedBy<
+  number extends Order["length"] ? never : Order[number]
+>;
 
 /** A row of a resource with only these fields, and with these related rows. */
 export type RowOf<R extends ApiResource, Fields, Included extends PropertyKey> = [Included] extends

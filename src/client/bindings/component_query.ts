@@ -1,5 +1,6 @@
 import type { FilterInput } from "../../api/checked_text.ts";
 import { handle, type HasHandle } from "../../api/handle.ts";
+import type { ListNotString, OrderInput } from "../../api/read_options.ts";
 import type { ApiResource, FieldOf, IncludeOf } from "../../api/rows.ts";
 import type { LiveListOptions } from "../live/list_source.ts";
 import type { LiveListState } from "../live/live_list_state.ts";
@@ -23,21 +24,21 @@ export type HookQuery<
   Fields extends FieldOf<R>,
   Included extends IncludeOf<R>,
   Filter extends FilterInput = FilterInput,
-> = LiveListOptions<R, Fields, Included, Filter> & HookOptions;
+  Order extends ListNotString<OrderInput<FieldOf<R>>> = ListNotString<OrderInput<FieldOf<R>>>,
+> = LiveListOptions<R, Fields, Included, Filter, Order> & HookOptions;
 
 /** The members that the states of lists and aggregates share. */
 export type LiveState = Pick<LiveListState, "status" | "error">;
 
-/** `previous` is the state that the component has shown before. */
 export interface ShownStore<State> extends Omit<Store<State>, "subscribe"> {
+  /** Identifies the query of a component. Queries with equal keys share one live list. */
+  readonly key?: string;
+  /** `previous` is the state that the component has shown before. */
   subscribe(listener: (state: State) => void, previous?: State): () => void;
 }
 
-/** The query of a component. Components with equal queries share one live list. */
-export interface ComponentQuery<State> extends ShownStore<State> {
-  /** Identifies the query. Two queries with equal keys share one live list. */
-  readonly key: string;
-  initial(): State;
+export function isSameStore<State>(one: ShownStore<State>, other: ShownStore<State>): boolean {
+  return one.key === undefined ? one === other : one.key === other.key;
 }
 
 /** Returns the query of a component. The query opens no list before its first listener. */
@@ -46,7 +47,7 @@ export function componentQuery<Resource extends HasHandle, Query, State extends 
   kind: "list" | "aggregate",
   resource: Resource,
   { enabled, keepPreviousData, ...query }: Query & HookOptions,
-): ComponentQuery<State> {
+): ShownStore<State> {
   const { transport: { parts }, path } = resource[handle];
   const parameters = Object.entries(query).filter(([name, value]) =>
     name !== "seed" && typeof value !== "function"

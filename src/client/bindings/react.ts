@@ -3,9 +3,8 @@ import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import type { AggregateOptions, GroupOf, NumericOf } from "../../api/aggregates.ts";
 import type { FilterInput, Offers } from "../../api/checked_text.ts";
 import { handle, type HasHandle } from "../../api/handle.ts";
-import type { RequestOptions } from "../../api/read_options.ts";
-import type { ResourceClient } from "../../api/resource_client.ts";
-import type { ApiResource, FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
+import type { ListNotString, OrderInput } from "../../api/read_options.ts";
+import type { ApiResource, FieldOf, FieldsOfOrder, IncludeOf, RowOf } from "../../api/rows.ts";
 import { reportMisuse } from "../environment.ts";
 import { liveAggregate, type LiveAggregateState, liveList } from "../live/list_source.ts";
 import type { LiveListState } from "../live/live_list_state.ts";
@@ -58,11 +57,12 @@ export function useLiveList<
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = never,
   const Filter extends FilterInput = FilterInput,
+  const Order extends ListNotString<OrderInput<FieldOf<R>>> = ListNotString<never>,
 >(
-  resource: ResourceClient<R>,
-  query: HookQuery<R, Fields, Included, Filter> & ReactHookOptions = {},
-): LiveListState<RowOf<R, Fields, Included>> {
-  return useQuery(liveList<R, Fields, Included, Filter>, "list", resource, query);
+  resource: Offers<R, "subscribe">,
+  query: HookQuery<R, Fields, Included, Filter, Order> & ReactHookOptions = {},
+): LiveListState<RowOf<R, Fields | FieldsOfOrder<Order>, Included>> {
+  return useQuery(liveList<R, Fields, Included, Filter, Order>, "list", resource, query);
 }
 
 /** Returns the value of a live aggregate in a component, as {@link useLiveList} does for a list. */
@@ -74,13 +74,12 @@ export function useLiveAggregate<
   Avg extends NumericOf<R> = never,
   Min extends FieldOf<R> = never,
   Max extends FieldOf<R> = never,
+  const Filter extends FilterInput = FilterInput,
 >(
   resource: Offers<R, "aggregate">,
-  query:
-    & Omit<AggregateOptions<R, Key, Count, Sum, Avg, Min, Max>, keyof RequestOptions>
-    & ReactHookOptions,
+  query: AggregateOptions<R, Key, Count, Sum, Avg, Min, Max, Filter> & ReactHookOptions,
 ): LiveAggregateState<GroupOf<R, Key, Count, Sum, Avg, Min, Max>> {
-  const create = liveAggregate<R, Key, Count, Sum, Avg, Min, Max, FilterInput>;
+  const create = liveAggregate<R, Key, Count, Sum, Avg, Min, Max, Filter>;
   return useQuery(create, "aggregate", resource, query);
 }
 
@@ -97,7 +96,7 @@ function useQuery<Resource extends HasHandle, Query, State extends LiveState>(
   let isServer = false;
   const own = useSyncExternalStore<State>(query.subscribe, query.get, () => {
     isServer = true;
-    return query.initial();
+    return initialState(query);
   });
   const previous = shown.current;
   // Rows of another resource, or of another user's client, are not shown.

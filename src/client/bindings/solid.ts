@@ -1,7 +1,7 @@
-import type { FilterInput } from "../../api/checked_text.ts";
+import type { FilterInput, Offers } from "../../api/checked_text.ts";
+import type { ListNotString, OrderInput } from "../../api/read_options.ts";
 import { type Accessor, createEffect, createMemo, createSignal, onCleanup } from "solid-js";
-import type { ResourceClient } from "../../api/resource_client.ts";
-import type { ApiResource, FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
+import type { ApiResource, FieldOf, FieldsOfOrder, IncludeOf, RowOf } from "../../api/rows.ts";
 import { liveList } from "../live/list_source.ts";
 import type { LiveListState } from "../live/live_list_state.ts";
 import type { Store } from "../live/store.ts";
@@ -9,6 +9,7 @@ import {
   componentQuery,
   type HookQuery,
   initialState,
+  isSameStore,
   type ShownStore,
 } from "./component_query.ts";
 
@@ -18,7 +19,7 @@ import {
  * `useLive(() => liveAggregate(api.notes, { groupBy: [field()] }))`.
  */
 export function useLive<T>(store: Store<T> | (() => Store<T>)): Accessor<T> {
-  return follow(typeof store === "function" ? createMemo(store) : () => store);
+  return follow(typeof store === "function" ? store : () => store);
 }
 
 /**
@@ -31,17 +32,17 @@ export function useLiveList<
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = never,
   const Filter extends FilterInput = FilterInput,
+  const Order extends ListNotString<OrderInput<FieldOf<R>>> = ListNotString<never>,
 >(
-  resource: ResourceClient<R>,
-  query: () => HookQuery<R, Fields, Included, Filter> = () => ({}),
-): Accessor<LiveListState<RowOf<R, Fields, Included>>> {
-  const read = () =>
-    componentQuery(liveList<R, Fields, Included, Filter>, "list", resource, query());
-  const equals = (one: { key: string }, other: { key: string }) => one.key === other.key;
-  return follow(createMemo(read, undefined, { equals }));
+  resource: Offers<R, "subscribe">,
+  query: () => HookQuery<R, Fields, Included, Filter, Order> = () => ({}),
+): Accessor<LiveListState<RowOf<R, Fields | FieldsOfOrder<Order>, Included>>> {
+  const create = liveList<R, Fields, Included, Filter, Order>;
+  return follow(() => componentQuery(create, "list", resource, query()));
 }
 
-function follow<T>(store: Accessor<ShownStore<T>>): Accessor<T> {
+function follow<T>(read: () => ShownStore<T>): Accessor<T> {
+  const store = createMemo(read, undefined, { equals: isSameStore });
   let shown = initialState(store());
   const [value, set] = createSignal(shown);
   // Effects run only after mounting, so that server-side rendering opens no stream.

@@ -1,15 +1,15 @@
-import type { FilterInput } from "../../api/checked_text.ts";
-import { computed, type ComputedRef, type ShallowRef, shallowRef, toValue, watchEffect } from "vue";
-import type { ResourceClient } from "../../api/resource_client.ts";
-import type { ApiResource, FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
+import { computed, type ShallowRef, shallowRef, toValue, watchEffect } from "vue";
+import type { FilterInput, Offers } from "../../api/checked_text.ts";
+import type { ListNotString, OrderInput } from "../../api/read_options.ts";
+import type { ApiResource, FieldOf, FieldsOfOrder, IncludeOf, RowOf } from "../../api/rows.ts";
 import { liveList } from "../live/list_source.ts";
 import type { LiveListState } from "../live/live_list_state.ts";
 import type { Store } from "../live/store.ts";
 import {
-  type ComponentQuery,
   componentQuery,
   type HookQuery,
   initialState,
+  isSameStore,
   type ShownStore,
 } from "./component_query.ts";
 
@@ -21,7 +21,7 @@ export type RefOrGetter<T> = T | Readonly<ShallowRef<T>> | (() => T);
  * be a function: `useLive(() => liveAggregate(api.notes, { groupBy: [props.field] }))`.
  */
 export function useLive<T>(store: Store<T> | (() => Store<T>)): Readonly<ShallowRef<T>> {
-  return follow(computed(() => toValue(store)));
+  return follow(() => toValue(store));
 }
 
 /**
@@ -34,22 +34,20 @@ export function useLiveList<
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = never,
   const Filter extends FilterInput = FilterInput,
+  const Order extends ListNotString<OrderInput<FieldOf<R>>> = ListNotString<never>,
 >(
-  resource: ResourceClient<R>,
-  query: RefOrGetter<HookQuery<R, Fields, Included, Filter>> = {},
-): Readonly<ShallowRef<LiveListState<RowOf<R, Fields, Included>>>> {
-  return follow(computed<ComponentQuery<LiveListState<RowOf<R, Fields, Included>>>>((last) => {
-    const next = componentQuery(
-      liveList<R, Fields, Included, Filter>,
-      "list",
-      resource,
-      toValue(query),
-    );
-    return last?.key === next.key ? last : next;
-  }));
+  resource: Offers<R, "subscribe">,
+  query: RefOrGetter<HookQuery<R, Fields, Included, Filter, Order>> = {},
+): Readonly<ShallowRef<LiveListState<RowOf<R, Fields | FieldsOfOrder<Order>, Included>>>> {
+  const create = liveList<R, Fields, Included, Filter, Order>;
+  return follow(() => componentQuery(create, "list", resource, toValue(query)));
 }
 
-function follow<T>(stores: ComputedRef<ShownStore<T>>): Readonly<ShallowRef<T>> {
+function follow<T>(read: () => ShownStore<T>): Readonly<ShallowRef<T>> {
+  const stores = computed<ShownStore<T>>((last) => {
+    const next = read();
+    return last && isSameStore(last, next) ? last : next;
+  });
   let shown = initialState(stores.value);
   const ref = shallowRef(shown);
   // With `flush: "post"`, Vue skips the effect during server-side rendering and opens no stream.

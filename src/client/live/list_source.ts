@@ -2,7 +2,7 @@ import { type Handle, handle } from "../../api/handle.ts";
 import { queryString } from "../request/query_string.ts";
 import type { FilterInput, FilterOf, IncludeItemOf, Offers } from "../../api/checked_text.ts";
 import type { AggregateOptions, GroupOf, NumericOf } from "../../api/aggregates.ts";
-import type { OrderInput, RequestOptions } from "../../api/read_options.ts";
+import type { ListNotString, OrderInput } from "../../api/read_options.ts";
 import { connectionOf } from "./direct_connection.ts";
 import type { LiveListState } from "./live_list_state.ts";
 import type { LiveMessage, LiveRow, LiveSeed, LiveStatus, Subscriber } from "./live_messages.ts";
@@ -10,7 +10,7 @@ import { type OpenList, openListsOf } from "./open_lists.ts";
 import { sortFieldOf } from "./row_order.ts";
 import { rowIdOf, RowSet } from "./row_set.ts";
 import { createStore, runSafely, type Store } from "./store.ts";
-import type { ApiResource, FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
+import type { ApiResource, FieldOf, FieldsOfOrder, IncludeOf, RowOf } from "../../api/rows.ts";
 import type { ServiceError } from "../request/service_error.ts";
 
 interface UntypedListOptions {
@@ -105,15 +105,16 @@ export interface LiveListQuery<
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
   Filter extends FilterInput = FilterInput,
+  Order extends ListNotString<OrderInput<FieldOf<R>>> = ListNotString<OrderInput<FieldOf<R>>>,
 > {
   /** The filter, as in a list request. */
   readonly filter?: FilterOf<R, Filter> | undefined;
   /** The order, as in a list request. NULL is last. Rows with equal values are in key order. */
-  readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | undefined;
+  readonly orderBy?: Order | undefined;
   /** The requested fields. Fields of `orderBy` are always added. Default: all fields. */
-  readonly select?: readonly Fields[] | undefined;
+  readonly select?: ListNotString<Fields> | undefined;
   /** Related rows to include. */
-  readonly include?: readonly IncludeItemOf<R, Included>[] | undefined;
+  readonly include?: ListNotString<IncludeItemOf<R, Included>> | undefined;
   /** The maximum number of rows, from the start of the order. Default: all rows. */
   readonly limit?: number | undefined;
 }
@@ -124,7 +125,8 @@ export interface LiveListOptions<
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
   Filter extends FilterInput = FilterInput,
-> extends LiveListQuery<R, Fields, Included, Filter> {
+  Order extends ListNotString<OrderInput<FieldOf<R>>> = ListNotString<OrderInput<FieldOf<R>>>,
+> extends LiveListQuery<R, Fields, Included, Filter, Order> {
   /** The result of `prefetch`, for instance from a server. The list starts with these rows. */
   readonly seed?: LiveSeed | undefined;
   /**
@@ -163,13 +165,14 @@ export function liveList<
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = never,
   const Filter extends FilterInput = FilterInput,
+  const Order extends ListNotString<OrderInput<FieldOf<R>>> = ListNotString<never>,
 >(
   resource: Offers<R, "subscribe">,
-  options: LiveListOptions<R, Fields, Included, Filter> = {},
-): LiveList<RowOf<R, Fields, Included>> {
+  options: LiveListOptions<R, Fields, Included, Filter, Order> = {},
+): LiveList<RowOf<R, Fields | FieldsOfOrder<Order>, Included>> {
   // The casts are safe: the options also have the general types, which determine the row types.
   const list = createLiveList(resource[handle], options as UntypedListOptions);
-  return list as LiveList<RowOf<R, Fields, Included>>;
+  return list as LiveList<RowOf<R, Fields | FieldsOfOrder<Order>, Included>>;
 }
 
 /**
@@ -217,10 +220,7 @@ export function liveAggregate<
   const Filter extends FilterInput = FilterInput,
 >(
   resource: Offers<R, "aggregate">,
-  query: Omit<
-    AggregateOptions<R, Key, Count, Sum, Avg, Min, Max, Filter>,
-    keyof RequestOptions
-  >,
+  query: AggregateOptions<R, Key, Count, Sum, Avg, Min, Max, Filter>,
 ): Store<LiveAggregateState<GroupOf<R, Key, Count, Sum, Avg, Min, Max>>> {
   type State = LiveAggregateState<GroupOf<R, Key, Count, Sum, Avg, Min, Max>>;
   const { transport, path } = resource[handle];
@@ -239,7 +239,8 @@ export function liveAggregate<
     change();
   }
   const subscriber = {
-    ...{ path: `${path}/aggregate/subscribe${queryString(query)}`, set: { token: null }, receive },
+    ...{ path: `${path}/aggregate/subscribe${queryString({ ...query })}`, receive },
+    set: { token: null },
   };
   const [store, change] = createStore(() => state, () => connectionOf(transport).add(subscriber));
   return store;

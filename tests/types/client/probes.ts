@@ -48,6 +48,10 @@ export const probes: readonly (readonly [expression: string, expected: string | 
   [`row(api.tags.list()).shout`, "string | undefined"],
   [`row(api.tags.list({ select: ["id", "shout"] }))`, "{ id: string; shout: string }"],
   [`api.notes.list({ orderBy: ["-nosuch"] })`, /"-nosuch"' is not assignable/],
+  [`api.notes.list({ orderBy: "-views" })`, /'string' is not assignable to type 'ListNotString</],
+  [`api.notes.list({ select: "id,title" })`, /'string' is not assignable to type 'ListNotString</],
+  [`api.notes.list({ include: "author" })`, /'string' is not assignable to type 'ListNotString</],
+  [`api.notes.get(1, { include: "author" })`, /'string' is not assignable to type 'ListNotString</],
   [`api.notes.list({ orderBy: ["-views", "author.name", "title:desc"] })`, "Promise<Page<Notes>>"],
   // Related rows.
   [`row(api.notes.list({ include: ["author"] })).author`, "People | null"],
@@ -101,6 +105,30 @@ export const probes: readonly (readonly [expression: string, expected: string | 
   ],
   [`api.people.list({ include: ["notes(sum:view)"] })`, /There is no field view/],
   [
+    `row(api.people.list({ include: [" notes ( count : true ; max : views ) "] }))._aggregates.notes`,
+    "{ count: number; max: { views: number | null } }",
+  ],
+  [
+    `row(api.people.list({ include: ["notes (limit: 2; select : id, title)", "notes.tags"] })).notes[0]!.title`,
+    "string",
+  ],
+  [
+    `row(api.people.list({ include: ["notes(filter:views<2;author.name==x;title=in=(a,b);limit:1)"] })).notes`,
+    "Notes[]",
+  ],
+  [`api.people.list({ include: ["notes(limt:2)"] })`, /There is no option limt:2/],
+  [`api.people.list({ include: ["notes(having:x)"] })`, /There is no option having:x/],
+  [`api.people.list({ include: ["notes(2)"] })`, /There is no option 2/],
+  [`api.people.list({ include: ["notes(limit:abc)"] })`, /limit must be a number, not abc/],
+  [`api.people.list({ include: ["notes(count:maybe)"] })`, /count must be true, not maybe/],
+  [`api.people.list({ include: ["notes(limit:2;limit:3)"] })`, /limit occurs twice/],
+  [`api.people.list({ include: ["notes.author(limt:2)"] })`, /There is no option limt:2/],
+  [`api.people.list({ include: [" note(limit:2)"] })`, /There is no relation note/],
+  [
+    `api.people.list({ include: [\`notes(limit:\${views};select:\${text})\`] })`,
+    'Promise<Page<RowOf<Api["people"], FieldOf<Api["people"]>, \`notes(limit:\${number};select:\${string})\`>>>',
+  ],
+  [
     `api.people.get("ada", { include: ["notes.author"] })`,
     `Promise<Tagged<RowOf<Api["people"], FieldOf<Api["people"]>, "notes.author">>>`,
   ],
@@ -110,6 +138,10 @@ export const probes: readonly (readonly [expression: string, expected: string | 
     `{ key: { status: "draft" | "done" }; count: number; avg: { price: number | string | null } }`,
   ],
   [`api.notes.aggregate({ sum: ["title"] })`, /"title"' is not assignable/],
+  [
+    `api.notes.aggregate({ groupBy: "status" })`,
+    /'string' is not assignable to type 'ListNotString</,
+  ],
   [`api.notes.aggregate({ avg: ["createdAt"] })`, /"createdAt"' is not assignable/],
   [`group(api.notes.aggregate({ max: ["title"] })).max`, "{ title: string | null }"],
   [`api.notes.aggregate({ orderBy: ["-nosuch"] })`, /"-nosuch"' is not assignable/],
@@ -128,6 +160,31 @@ export const probes: readonly (readonly [expression: string, expected: string | 
     "People | null",
   ],
   [`liveList(api.notes, { filter: "titl==x" })`, /There is no field titl/],
+  [
+    `liveList(api.notes, { select: ["title"], orderBy: ["-views", "status:asc"] }).get().items[0]!`,
+    `LiveListState<{ title: string; views: number; status: "draft" | "done" }>["items"][number]`,
+  ],
+  [
+    `liveList(api.notes, { select: ["id"], orderBy: orders }).get().items[0]!.views`,
+    /Property 'views' does not exist/,
+  ],
+  [`liveList(api.notes, { orderBy: ["-nosuch"] })`, /"-nosuch"' is not assignable/],
+  [
+    `liveList(api.notes, { orderBy: "-views" })`,
+    /'string' is not assignable to type 'ListNotString</,
+  ],
+  [
+    `liveList(api.notes, { select: "id,title" })`,
+    /'string' is not assignable to type 'ListNotString</,
+  ],
+  [
+    `liveList(api.notes, { include: "author" })`,
+    /'string' is not assignable to type 'ListNotString</,
+  ],
+  [
+    `prefetch(api.notes, { orderBy: ["-views"], include: ["author"], limit: 3 })`,
+    "Promise<LiveSeed>",
+  ],
   [`liveList(api.people, { include: ["notes(select:titel)"] })`, /There is no field titel/],
   [`liveList(api.places)`, /Property 'places' does not exist/],
   [
@@ -166,11 +223,11 @@ export const probes: readonly (readonly [expression: string, expected: string | 
 
 const head = `import {
   type ApiResource, type Client, createOutbox, type FieldOf, liveAggregate, liveList, exportUrl,
-  importFile,
+  importFile, type LiveListState, type LiveSeed, type OrderInput, prefetch,
   type Outbox, type Page, type ReadRequests, type RowOf, rsql, type Tagged, type Write,
 } from "@svc/resource-api/client";
 import type { Api, Notes, People, Places, Tags } from "./api.ts";
-declare const api: Client<Api>, text: string, views: number, yes: boolean, outbox: Outbox;
+declare const api: Client<Api>, text: string, views: number, yes: boolean, outbox: Outbox, orders: OrderInput<"views" | "title">[];
 declare function row<Row>(page: Promise<Page<Row>>): Row;
 declare function group<Group>(result: Promise<{ readonly groups: Group[] }>): Group;
 declare function titled<R extends ApiResource & { row: { title: string } }>(resource: ReadRequests<R>): Promise<number>;
