@@ -21,7 +21,7 @@ export type OptionsWith<Rule, Options> = [Rule] extends [never] ? Options : {
       : never);
 };
 
-/** A list of names. Compiler errors contain the name of this type if a program passes one string. */
+/** A list of names. The errors of the compiler about a single string contain this name. */
 export interface ListNotString<Item> extends ReadonlyArray<Item> {
   /** The number of items. */
   readonly length: number;

@@ -132,7 +132,6 @@ export class LiveHub {
     return countOpening(this.counts.rows, opening);
   }
 
-  /** Opens a stream of an aggregate. Returns and throws like {@link subscribe}. */
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(
       request,
@@ -289,7 +288,6 @@ export class LiveHub {
     else part.endWhole(delayMs);
   }
 
-  /** Ends a stream and sends a `retry` field, the client's delay before it reconnects. */
   #endAfter(stream: LiveStream, { feed, dispatcher }: StreamContext, delayMs: number): void {
     const token = dispatcher.isDelivering ? "" : stream.tokenAt(feed.position);
     stream.end(token + retryText(delayMs));

@@ -116,7 +116,6 @@ export class IncrementalAggregate {
     return true;
   }
 
-  /** Updates the estimated size of a group, whose minima and maxima can be long strings. */
   #measure(id: string, entry: Entry): void {
     const bytes = groupSize(id, entry);
     this.#bytes += bytes - entry.bytes;

@@ -2,9 +2,8 @@ import { DatabaseError } from "../../db/database_error.ts";
 import type { Change, ChangeLog, ChangeLogStep } from "../../db/changes/change_log.ts";
 import { coversPosition, type Position } from "../../db/changes/log_position.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { orderByTransaction } from "./order_by_transaction.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import { RingBuffer, type RingBufferLimits } from "./change_history.ts";
+import { orderByTransaction, RingBuffer, type RingBufferLimits } from "./change_history.ts";
 
 /** A batch of the change feed: the changes of one step (one read of the log), or a part of them. */
 export interface ChangeBatch {

@@ -152,7 +152,6 @@ interface Reading {
 
 type ReadingsById = ReadonlyMap<string, Reading>;
 
-/** Reads current rows. Requests for the same rows share a statement. */
 async function readAll<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
   { log, identity }: EvaluationContext,
