@@ -60,19 +60,14 @@ export type FilterIn<Item> = OptionsIn<Item> extends infer Option
   : Option
   : never;
 
-/** @internal The messages about unknown options, wrong values, and options that occur twice. */
+/** @internal The messages about unknown options and wrong values. */
 export type OptionFault<Item, Options = OptionsIn<Item>> =
   | WrongValue<OptionIn<Item, "limit">, `${bigint}`, "limit must be a number, not">
   | WrongValue<OptionIn<Item, "count">, "true", "count must be true, not">
   | (Extract<Options, `filter:${string}`> extends never
     ? WrongValue<Options, `${OptionName}:${string}`, "There is no option">
-    : never)
-  | { [Name in OptionName]: Twice<OptionIn<Item, Name>, Name> }[OptionName];
+    : never);
 
 type WrongValue<Value, Right, Message extends string> = Value extends Right ? never
   : IsHidden<Value> extends true ? never
   : `${Message} ${Value & string}`;
-
-type Twice<Value, Name extends string, All = Value> = Value extends unknown
-  ? [All] extends [Value] ? never : `${Name} occurs twice`
-  : never;

@@ -22,10 +22,7 @@ export type OptionsWith<Rule, Options> = [Rule] extends [never] ? Options : {
 };
 
 /** A list of names. The errors of the compiler about a single string contain this name. */
-export interface ListNotString<Item> extends ReadonlyArray<Item> {
-  /** The number of items. */
-  readonly length: number;
-}
+export interface ListNotString<Item> extends ReadonlyArray<Item> {}
 
 /** One sort key: a field and its direction. Default: ascending. */
 export type OrderInput<Field extends string> =

@@ -48,10 +48,7 @@ export type ApiOfApp<Definition> = TypesOfDefinition<Definition> extends
   ? [keyof InferredApi<Types>] extends [never] ? AnyApi : InferredApi<Types>
   : AnyApi;
 
-/**
- * @internal The `Api` of these resources. Editors show its members instead of generic types.
- * `Missing` is `"search"` if the app has no search.
- */
+/** @internal The `Api` of these resources. `Missing` is `"search"` if the app has no search. */
 export type InferredApi<All extends ResourceTypes, Missing = never> = {
   [Types in All as InferredPath<Types>]: {
     path: string;

@@ -38,7 +38,6 @@ export interface LiveHubOptions extends OpenedLogOptions {
   readonly groupMemory: GroupMemory;
   readonly excluded: ReadonlySet<ColumnInfo>;
   readonly credentials: Pick<Credentials, "of">;
-  /** Interval between checks of the credentials of open streams, in milliseconds. */
   readonly recheckMs: number;
 }
 

@@ -1,7 +1,6 @@
 /** Limits of the memory that live aggregates use for their groups, in bytes. */
 export interface GroupMemoryLimits {
   readonly perAggregate: number;
-  /** Limit for the total of all aggregates that one user or IP address has opened. */
   readonly perIdentity: number;
   readonly inAll: number;
 }

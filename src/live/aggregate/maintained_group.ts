@@ -95,7 +95,6 @@ function extreme(metric: ColumnMetric): Extreme {
 
 export interface MaintainedGroup {
   readonly key: readonly unknown[];
-  /** Index of the group in the database's order of the keys. */
   readonly rank: number;
   rows: number;
   readonly totals: Total[];

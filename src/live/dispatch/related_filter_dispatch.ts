@@ -30,7 +30,6 @@ export class RelatedFilterDispatch {
     this.#isolate = isolate;
   }
 
-  /** All groups with rows that must be evaluated. */
   get groups(): readonly SubscriberGroup[] {
     return [...new Set([...this.#rowChanges.keys(), ...this.#affectedParents.groups])];
   }

@@ -109,7 +109,6 @@ async function evaluateImages(
   return decided;
 }
 
-/** Options for rendering the changes that a client has missed. */
 export interface RenderOptions extends GroupEvaluation {
   readonly log: ChangeLog;
   readonly held: HeldRows | null;

@@ -16,7 +16,6 @@ export interface ScopedRequest {
   readonly sameFieldsAs: ((user: User | null) => boolean) | null;
 }
 
-/** An open stream whose scope is checked regularly. */
 export interface ScopeHolder {
   /** Sets the current grant, which may be the same as before; null if access is now denied. */
   regrant(grant: Grant | null): void;

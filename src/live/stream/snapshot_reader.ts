@@ -22,7 +22,6 @@ export interface SnapshotPage {
   readonly keyIds: readonly string[];
 }
 
-/** The row after which a page starts. */
 export interface SnapshotStart {
   readonly key: Key;
   readonly stored: readonly SqlValue[];

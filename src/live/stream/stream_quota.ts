@@ -29,7 +29,6 @@ interface Count {
 export class StreamQuota {
   readonly #limits: StreamQuotaLimits;
   readonly #open = new Map<string, Count>();
-  /** The sum of `work` of all open streams. */
   #work = 0;
 
   constructor(limits: StreamQuotaLimits) {

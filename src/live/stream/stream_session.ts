@@ -10,7 +10,6 @@ import type { Credentials } from "../../auth/authenticator.ts";
 import { randomDelayBetween, type Runtime } from "../../runtime/runtime.ts";
 
 interface StreamSessionOptions {
-  /** Monotonic time at which the stream was opened. */
   readonly openedAt: number;
   readonly endsAt: number;
   readonly expiresAt: number;

@@ -121,7 +121,6 @@ export const probes: readonly (readonly [expression: string, expected: string | 
   [`api.people.list({ include: ["notes(2)"] })`, /There is no option 2/],
   [`api.people.list({ include: ["notes(limit:abc)"] })`, /limit must be a number, not abc/],
   [`api.people.list({ include: ["notes(count:maybe)"] })`, /count must be true, not maybe/],
-  [`api.people.list({ include: ["notes(limit:2;limit:3)"] })`, /limit occurs twice/],
   [`api.people.list({ include: ["notes.author(limt:2)"] })`, /There is no option limt:2/],
   [`api.people.list({ include: [" note(limit:2)"] })`, /There is no relation note/],
   [
