@@ -195,19 +195,11 @@ function detailOf(observation: Observation): string {
   switch (observation.kind) {
     case "proof_of_work_refused":
       return observation.reason;
-    case "captcha_refused":
-    case "captcha_verifier_failed":
-    case "webhook_refused":
-    case "webhook_claim_kept":
-    case "unattributed_money":
-    case "ungranted_money":
-    case "customer_not_linked":
-      return observation.provider;
     case "account_event":
       return observation.event;
     case "mcp_call":
       return observation.tool;
     default:
-      return "";
+      return "provider" in observation ? observation.provider : "";
   }
 }

@@ -36,41 +36,30 @@ export function registerComponentMetrics(metrics: Metrics, parts: MeasuredCompon
 type MeasuredDriver = Pick<Driver, "label" | "poolUsage" | "query">;
 
 function addStreamMetrics(share: MetricsShare, hubs: MeasuredComponents["hubs"]): void {
+  const sum = (of: (hub: MeasuredHub) => number) =>
+    hubs.all().reduce((total, hub) => total + of(hub), 0);
   const help = (what: string) => `Live streams ${what}, by kind.`;
-  const kinds = (["rows", "aggregates"] as const).map((kind) => ({
-    kind,
-    open: share.gauge("resource_api_streams_open", help("that are open"), { kind }),
-    opened: share.counter("resource_api_streams_opened_total", help("that were opened"), { kind }),
-    ended: share.counter("resource_api_streams_ended_total", help("that have ended"), { kind }),
-    refused: share.counter(
-      "resource_api_streams_refused_total",
-      help("that could not be opened: too many are, or the service is busy"),
-      { kind },
-    ),
-  }));
-  const resumed = share.counter(
+  for (const kind of ["rows", "aggregates"] as const) {
+    const opened = () => sum(({ counts }) => counts[kind].opened);
+    const ended = () => sum(({ counts }) => counts[kind].ended);
+    const refused = () => sum(({ counts }) => counts[kind].refused);
+    const open = share.gauge("resource_api_streams_open", help("that are open"), { kind });
+    share.onRead(() => void (open.value = opened() - ended()));
+    share.total("resource_api_streams_opened_total", help("that were opened"), opened, { kind });
+    share.total("resource_api_streams_ended_total", help("that have ended"), ended, { kind });
+    const why = "that could not be opened: too many are, or the service is busy";
+    share.total("resource_api_streams_refused_total", help(why), refused, { kind });
+  }
+  share.total(
     "resource_api_streams_resumed_total",
     "Live streams of rows that began at a resume token.",
+    () => sum(({ counts }) => counts.resumed),
   );
-  const changes = share.counter(
+  share.total(
     "resource_api_changes_published_total",
     "Changes that were read from the change log and published to live streams.",
+    () => sum(({ published }) => published),
   );
-  share.onRead(() => {
-    const all = hubs.all();
-    const sum = (of: (hub: MeasuredHub) => number) =>
-      all.reduce((total, hub) => total + of(hub), 0);
-    for (const { kind, open, opened, ended, refused } of kinds) {
-      const openedNow = sum(({ counts }) => counts[kind].opened);
-      const endedNow = sum(({ counts }) => counts[kind].ended);
-      open.value = openedNow - endedNow;
-      opened(openedNow);
-      ended(endedNow);
-      refused(sum(({ counts }) => counts[kind].refused));
-    }
-    resumed(sum(({ counts }) => counts.resumed));
-    changes(sum(({ published }) => published));
-  });
 }
 
 /** Reads two entries of each log, by their index. */
@@ -123,20 +112,17 @@ function addPoolMetrics(share: MetricsShare, name: string, usage: () => PoolUsag
   const [used, idle] = [connections("used"), connections("idle")];
   const help = (what: string) => `Uses that ${what} for a connection of the pool.`;
   const pending = share.gauge("db_client_connection_pending_requests", help("wait"), pool);
-  const waits = share.counter("resource_api_db_pool_waits_total", help("had to wait"), pool);
-  const waited = share.counter(
-    "resource_api_db_pool_wait_seconds_total",
-    "Time that uses have waited for a connection of the pool.",
-    pool,
-  );
   share.onRead(() => {
     const now = usage();
     used.value = now.used;
     idle.value = now.size - now.used;
     pending.value = now.waiting;
-    waits(now.waits);
-    waited(now.waitedMs / 1_000);
   });
+  const waits = () => usage().waits;
+  share.total("resource_api_db_pool_waits_total", help("had to wait"), waits, pool);
+  const waitedSeconds = () => usage().waitedMs / 1_000;
+  const time = "Time that uses have waited for a connection of the pool.";
+  share.total("resource_api_db_pool_wait_seconds_total", time, waitedSeconds, pool);
 }
 
 function addOutboxMetrics(
@@ -183,6 +169,12 @@ export class MetricsShare {
   counter(name: string, help: string, labels: Labels = {}): (total: number) => void {
     const family = this.#metrics.counter(name, { help, labels: Object.keys(labels) });
     return family.series(...Object.values(labels)).follow();
+  }
+
+  /** Adds a counter. Before each reading of the metrics, `read` returns its growing total. */
+  total(name: string, help: string, read: () => number, labels?: Labels): void {
+    const count = this.counter(name, help, labels);
+    this.onRead(() => count(read()));
   }
 
   /** Calls `update` before each reading of the metrics, until {@link end} is called. */
