@@ -9,9 +9,7 @@ export const lists = table("lists", {
 
 export const tasks = table("tasks", {
   id: integer().primaryKey(),
-  listId: integer().notNull().as("list_id").references(() => lists.id, {
-    onDelete: "cascade",
-  }),
+  listId: integer().notNull().as("list_id").references(() => lists.id, { onDelete: "cascade" }),
   title: text({ minLength: 1, maxLength: 200 }).notNull(),
   status: text({ enum: ["open", "done"] }).notNull().default("open"),
   version: integer().notNull().default(1),

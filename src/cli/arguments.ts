@@ -22,7 +22,7 @@ import {
   parseRestoreArguments,
 } from "./backup/backup_arguments.ts";
 import { importHelp, parseImportArguments } from "./import/import_arguments.ts";
-import { initHelp, parseInitArguments } from "./init/init_arguments.ts";
+import { initHelp, parseDevArguments, parseInitArguments } from "./init/init_arguments.ts";
 import { parseMigrateArguments } from "./migrate/migrate_arguments.ts";
 import { parseCheckArguments, parseServeArguments, type ServeCommand } from "./serve_arguments.ts";
 import { listenOptionRules } from "../listen/listener.ts";
@@ -169,6 +169,8 @@ function commandOf(args: readonly string[]) {
       return parseRestoreArguments(rest);
     case "uninstall":
       return parseUninstallArguments(rest);
+    case "dev":
+      return parseDevArguments(rest);
     case "init":
       return parseInitArguments(rest);
     default:

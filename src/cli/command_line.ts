@@ -47,7 +47,9 @@ export async function runCommandLine(args: readonly string[], program: Program):
 type CommandKind = RunnableCommand["kind"];
 
 /** The commands that open no key-value store, so that they need no --unstable-kv. */
-const withoutStore: ReadonlySet<CommandKind> = new Set(["mcp", "uninstall", "init"]);
+const withoutStore: ReadonlySet<CommandKind> = new Set([
+  ...["mcp", "uninstall", "init", "dev"] as const,
+]);
 
 /** The commands whose errors are failures and not mistakes of the user. */
 const failing: ReadonlySet<CommandKind> = new Set(["migrate", "uninstall", "backup", "restore"]);
@@ -58,6 +60,8 @@ async function run(command: RunnableCommand, program: Program): Promise<number> 
   switch (command.kind) {
     case "init":
       return await (await import("./init/run_init_command.ts")).runInitCommand(command, program);
+    case "dev":
+      return await (await import("./dev/run_dev_command.ts")).runDevCommand(command, program);
     case "keys":
     case "users":
       return await (await import("./run_account_command.ts")).runAccountCommand(command);

@@ -35,16 +35,16 @@ export async function restartWithKv(
 
 /**
  * Stops this process when its parent process has ended, because a killed parent does not stop its
- * child. Does nothing unless {@link restartWithKv} started this process.
+ * child. Without `by`, does nothing unless {@link restartWithKv} started this process.
  */
-export function exitWithParent(clock: Clock): void {
-  const parent = Deno.env.get(parentVariable);
+export function exitWithParent(clock: Clock, by?: string, end: Deno.Signal = "SIGTERM"): void {
+  const parent = by ?? Deno.env.get(parentVariable);
   if (parent === undefined) return;
   // Children of this process must not inherit the variable.
   Deno.env.delete(parentVariable);
   (function poll(): void {
     if (String(Deno.ppid) === parent) clock.after(pollEveryMs, poll);
-    else Deno.kill(Deno.pid, "SIGTERM");
+    else Deno.kill(Deno.pid, end);
   })();
 }
 

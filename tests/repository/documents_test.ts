@@ -140,18 +140,17 @@ function commandsOf(text: string): string[] {
     .flatMap((line) => /(?:^|\s)(deno(?:@[\d.]+)? (?:task|run -A) .+)$/.exec(line)?.[1] ?? []);
 }
 
-/** The tasks of a project that `init` writes. Documents for newcomers and the starter name these. */
+/** The tasks of a project that `init` writes, which documents for users name. */
 const { tasks: starterTasks }: { tasks: Record<string, string> } = JSON.parse(
   Deno.readTextFileSync(`${root}examples/starter/deno.json`),
 );
-const aboutProjects = ["examples/starter/README.md", "docs/first_page.md"];
 
 function isRunnable(document: string, command: string): boolean {
-  const [, verb, ...words] = command.trim().replaceAll("../resource-api/", "").split(/\s+/);
+  const [, verb, ...words] = command.trim()
+    .replace(/ --cwd \S+/, "").replaceAll(/(?:\.\.\/)?resource-api\//g, "").split(/\s+/);
   const [subject = "", ...rest] = verb === "task" ? words : words.slice(1);
-  const isKnown = Object.hasOwn(tasks, subject) ||
-    aboutProjects.includes(document) && Object.hasOwn(starterTasks, subject);
-  if (verb === "task" && !isKnown) return false;
+  const known = [tasks, starterTasks];
+  if (verb === "task" && !known.some((all) => Object.hasOwn(all, subject))) return false;
   const files = (verb === "task" && subject === "test" ? rest : verb === "run" ? [subject] : [])
     .filter((word) => /^[\w./-]+$/.test(word) && /[./]/.test(word));
   // A guide shows files that its reader writes.

@@ -234,8 +234,7 @@ export async function openMigrated(command: MigrateCommand): Promise<DatabaseToM
     command.config,
     "name it by --config FILE, or the tables by migrate DATABASE --tables FILE",
   );
-  const served = resources.filter(({ options }) => [undefined, given].includes(options.db));
-  const all = exported ?? configuredTables(served);
+  const all = exported ?? configuredTables(given, resources);
   if (database !== null) return { db: await openNamed(database, command), tables: all };
   return { db: isDrizzleDatabase(given) ? await openDatabase(given) : given, tables: all };
 }
@@ -251,8 +250,13 @@ async function openNamed(
   return await openDatabase(url, { ...additions, readOnly });
 }
 
-function configuredTables(resources: readonly ResourceDefinition[]): readonly TableInfo[] {
-  const tables = resources.flatMap(({ table, options: { relations = {} } }) => [
+/** Returns the declared tables of resources in a configuration's database, with link tables. */
+export function configuredTables(
+  db: unknown,
+  resources: readonly ResourceDefinition[],
+): readonly TableInfo[] {
+  const served = resources.filter(({ options }) => [undefined, db].includes(options.db));
+  const tables = served.flatMap(({ table, options: { relations = {} } }) => [
     table,
     ...Object.values(relations).flatMap(({ through }) => through ?? []),
   ]);

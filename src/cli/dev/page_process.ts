@@ -1,0 +1,74 @@
+import type { Clock } from "../../runtime/runtime.ts";
+import { pathExists } from "../path_exists.ts";
+
+/** Starts Vite by `npm run dev`, and prints its output with a prefix. Null without packages. */
+export async function startPage(folder: string, clock: Clock) {
+  if (!await pathExists(`${folder}/node_modules`)) {
+    console.log(`${prefix}run  npm --prefix ${folder} install  and dev again to start the page`);
+    return null;
+  }
+  const port = findFreePort();
+  const address = ["--host", "127.0.0.1", "--port", String(port), "--strictPort"];
+  const child = new Deno.Command(isWindows ? "npm.cmd" : "npm", {
+    // Vite would print its own address, which is not the address of the page.
+    args: ["run", "--silent", "dev", "--", ...address, "--clearScreen=false", "--logLevel=warn"],
+    cwd: folder,
+    env: { VITE_PORT: String(port), CI: "" },
+    // Vite ends when its standard input ends, also if this process was killed.
+    ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
+    // In an own process group, a signal to the group also stops the children of npm.
+    detached: !isWindows,
+  }).spawn();
+  void printLines(child.stdout, console.log);
+  void printLines(child.stderr, console.error);
+  let hasEnded = false;
+  void child.status.then(({ code }) => {
+    if (!hasEnded) console.error(`${prefix}npm run dev has ended with ${code}`);
+    hasEnded = true;
+  });
+  // A page that is opened before Vite listens would be an error.
+  while (!hasEnded && !await accepts(port)) {
+    await new Promise<void>((resolve) => clock.after(50, resolve));
+  }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop() {
+      if (hasEnded) return;
+      hasEnded = true;
+      if (isWindows) child.kill();
+      else Deno.kill(-child.pid, "SIGTERM");
+    },
+  };
+}
+
+const prefix = "web │ ";
+
+const isWindows = Deno.build.os === "windows";
+
+function findFreePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+async function accepts(port: number): Promise<boolean> {
+  try {
+    (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.ConnectionRefused) return false;
+    throw error;
+  }
+}
+
+async function printLines(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  print: (line: string) => void,
+): Promise<void> {
+  let rest = "";
+  for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) print(prefix + line);
+  }
+  if (rest !== "") print(prefix + rest);
+}
