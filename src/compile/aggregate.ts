@@ -9,9 +9,8 @@ import { joinRelatedRows } from "./related_rows.ts";
 import { compileFilter, prependScanCheck } from "./where.ts";
 
 /**
- * Compiles an aggregate to SQL. An inner SELECT computes the groups, with the column names that
- * `having` and `order` use, so that both are compiled like any filter and order. A result row
- * contains the keys, then the metrics. `check` is SQL that can stop a long statement, or null.
+ * Compiles an aggregate. An inner SELECT computes the groups, so `having` and `order` are compiled
+ * like any filter and order. A result row contains the keys, then the metrics.
  */
 export function compileAggregate(
   plan: AggregatePlan,

@@ -43,10 +43,7 @@ export interface PlannedStatement extends Statement {
 
 export type CompilePlan = (plan: Plan) => PlannedStatement;
 
-/**
- * Creates an engine's compiler. A write to a table in `conflicting` fails if it violates a
- * constraint, even if the table's definition says REPLACE or IGNORE: see {@link conflictTables}.
- */
+/** Creates a compiler. Writes to `conflicting` tables fail at a violation instead of replacing. */
 export function createCompiler(
   dialect: Dialect,
   conflicting: ReadonlySet<TableInfo> = new Set(),
@@ -232,10 +229,7 @@ function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
   }`;
 }
 
-/**
- * Returns OR ABORT for a table whose definition contains, for example, ON CONFLICT REPLACE. Other
- * tables need no OR ABORT, which would override an `INSERT OR IGNORE` in their triggers.
- */
+/** Returns OR ABORT only for tables with ON CONFLICT: it overrides INSERT OR IGNORE of triggers. */
 function orAbort({ table }: InsertPlan | UpdatePlan, { conflicting }: CompileContext): Fragment {
   return rawSql(conflicting.has(table) ? " OR ABORT" : "");
 }

@@ -2,10 +2,7 @@ import type { OrderKey, ReadPlan } from "../plan/plan.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
 
-/**
- * Compiles the condition for the rows after (with `isInclusive` also at) a position in an order.
- * NULLs come last. `values` are stored values of the first keys. Returns null if all rows match.
- */
+/** Compiles the rows after (or at) a position. NULLs come last. Null if all rows match. */
 export function compileFromPosition(
   order: readonly OrderKey[],
   values: readonly SqlValue[],

@@ -44,10 +44,7 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
   return sql`${page(columns)}${limitTo(plan)}${locks ? dialect.rowLock : rawSql("")}`;
 }
 
-/**
- * Returns the ranges of rows that a plan reads one after the other. A plan has only one range if it
- * locks rows, has no limit, has an offset from a position, or sorts by a column that it adds.
- */
+/** Returns the ranges of rows that a plan reads in turn: only one for locks or without a limit. */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   const { order, after, from, limit, lock, added } = plan;
   if (from !== undefined) {
@@ -136,10 +133,7 @@ function limitOfRange({ limit, offset = 0 }: ReadPlan): Fragment {
   return rawSql(limit === null ? "" : ` LIMIT ${limit + offset}`);
 }
 
-/**
- * Compiles an order to the SQL after `ORDER BY`. NULLs come last in both directions. NOT NULL
- * columns need no `NULLS LAST`, and without it Postgres can use a plain index for DESC too.
- */
+/** NULLs are last. NOT NULL columns omit `NULLS LAST`, so that Postgres can use a plain index. */
 export function compileOrder(order: readonly OrderKey[], dialect: Dialect): Fragment {
   const keys = order.map((key) => {
     const direction = key.descending ? " DESC" : "";
@@ -158,9 +152,8 @@ interface OrderedRange {
 }
 
 /**
- * Divides the rows of an order, or the rows after a position, into ordered ranges. The first range
- * has the position's value in the first key. The next range has later values. The last range has
- * NULL. An index scan can read one range, but not two ranges that a condition combines with OR.
+ * Divides the rows after a position into ordered ranges: the first key's value, later values, NULL.
+ * An index scan can read one range, but not two that OR combines.
  */
 function orderedRanges(
   order: readonly OrderKey[],
@@ -255,10 +248,7 @@ function compilePreviewSelectList(
 
 const total = identifier("_total");
 
-/**
- * Compiles the SELECT for a page of a search. The inner statement finds the keys of the page and
- * counts all matches. CROSS JOIN makes SQLite begin with the matches, whose number it cannot know.
- */
+/** Compiles a page of a search. CROSS JOIN makes SQLite begin with the matches. */
 export function compileSearchRows(
   { table, columns, where, matches, limit, offset }: SearchPlan,
   dialect: Dialect,

@@ -65,10 +65,7 @@ function compileAt(filter: Filter, context: Context, depth: number): Fragment {
   }
 }
 
-/**
- * Returns true if the condition is never unknown (NULL), so that a plain NOT negates it. Postgres
- * can then run NOT EXISTS as an anti-join. IN can be unknown if its list of keys contains NULL.
- */
+/** Returns true if the condition is never NULL: Postgres can run NOT EXISTS as an anti-join. */
 function isNeverUnknown(filter: Filter, context: Context): boolean {
   if (filter.kind === "compare") return false;
   return filter.kind === "related"
@@ -82,10 +79,9 @@ function isListed({ once }: Related, { dialect, isForFewRows }: Context): boolea
 }
 
 /**
- * Compiles each step of a relation to a subquery. A column name without a table means the innermost
- * row, so the comparisons of the filter need no prefix. For `author.posts.title`, EXISTS would find
- * the same posts again for each post of an author. Therefore the first step can use IN, whose list
- * the database computes once: the keys of all matching related rows.
+ * Compiles a relation's steps to subqueries. A column without a table means the innermost row. The
+ * first step can use IN, whose list the database computes once: EXISTS would find the posts of
+ * `author.posts.title` again for each post of an author.
  */
 function compileRelated(related: Related, context: Context, depth: number): Fragment {
   const { relation, filter, links } = related;
@@ -174,10 +170,7 @@ export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fr
   return scanCheck === null ? condition : sql`${scanCheck(column)} AND ${condition}`;
 }
 
-/**
- * Returns the dialect's check for the rows of a table, or null if the engine can interrupt
- * statements. An integer key makes the check much cheaper. No table name precedes the key.
- */
+/** Returns a check for scanned rows (cheap by an integer key). Null if the engine can interrupt. */
 export function tableScanCheck(table: TableInfo, { scanCheck }: Dialect): Fragment | null {
   if (scanCheck === null) return null;
   const [key] = table.primaryKey;
@@ -231,10 +224,7 @@ export function selectsByPrimaryKey(filter: Filter, table: TableInfo): boolean {
   }
 }
 
-/**
- * Compiles the statement that evaluates filters on rows of a table. For each key whose row exists,
- * the statement returns the columns, and a boolean for each filter. All rows are of one snapshot.
- */
+/** Compiles filters on existing rows of keys: the columns, then a boolean for each filter. */
 export function compileFiltersOnRows(
   { table, columns, keys, filters }: {
     readonly table: TableInfo;
@@ -285,9 +275,8 @@ export function withFunctionColumns(plan: Plan): Plan {
 }
 
 /**
- * Returns SQL for the rows of a table, for use in FROM with an alias: the table's name, or a
- * subquery. The subquery adds the columns in `used` that functions compute. Postgres merges the
- * subquery into the statement, so the statement can use an index on the results of a function.
+ * Returns SQL for a table in FROM: its name, or a subquery with computed columns in `used`, which
+ * Postgres merges into the statement, so that an index applies.
  */
 export function rowsWithFunctions(table: TableInfo, used: readonly ColumnInfo[]): Fragment {
   const { rows = tableName(table) }: Parameters<typeof tableName>[0] = table;

@@ -65,10 +65,7 @@ export function decodeGroups(
   }));
 }
 
-/**
- * Converts a decimal to the value that an exact metric has in JSON. Returns null if the decimal has
- * more fractional digits than the metric's scale. An integer can have any number of digits.
- */
+/** Converts a decimal to a metric's JSON value. Null if it has too many fractional digits. */
 export function exactMetricValue(plain: string, { column, as }: ColumnMetric): unknown {
   const scaled = withScale(plain, as.scale);
   if (scaled === null) return null;
@@ -93,10 +90,7 @@ function decodeValue(
   return groupValue(dialect.decode(cell, column, onInvalidValue), column);
 }
 
-/**
- * Returns a row's value in the form that keys and metrics of groups have. Decimals of a column
- * without a scale get their shortest form, because `1.5` and `1.50` are equal.
- */
+/** Returns a group's value, in the shortest form if unscaled: `1.5` and `1.50` are equal. */
 export function groupValue(value: unknown, column: ColumnInfo): unknown {
   const isOpen = kindProperties[column.kind].arithmetic === "decimal" && column.scale === null;
   return isOpen && typeof value === "string" ? shortestDecimal(value) : value;

@@ -130,9 +130,8 @@ export function isLastingError(error: unknown): error is DatabaseError {
 }
 
 /**
- * Returns the problem that a client receives for a database error, in fixed words without SQL,
- * constraints or values. If a trigger or a function raised a message on purpose, the client
- * receives that message instead. Returns an error unchanged if the response must be a 500.
+ * Returns the client's problem for a database error, without SQL or values, but with messages
+ * raised on purpose. Returns the error itself for a 500.
  */
 export function databaseProblem(error: unknown, access: string): unknown {
   if (!(error instanceof DatabaseError)) return error;

@@ -3,10 +3,7 @@ import type { Clock } from "../runtime/runtime.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { ReadLimits } from "./driver.ts";
 
-/**
- * The maximum number of waiting reads that can examine many rows. One identity can have as many as
- * half of these, because the identity can be the address of a proxy that has many clients.
- */
+/** One identity can have half of these waiting reads: it can be a proxy that has many clients. */
 export const maxWaitingReads = 400;
 
 interface ReadLimiterOptions {
@@ -39,9 +36,8 @@ interface Waiter {
 }
 
 /**
- * Limits the reads that can examine many rows. A few of these reads run concurrently. The others
- * wait in a bounded queue, in which the identities take turns. Unless `maxRunning` is 1, one
- * identity never has all running reads, so its slow reads do not delay other identities.
+ * Limits concurrent reads that can examine many rows. Others wait in a bounded queue, in which the
+ * identities take turns. Unless `maxRunning` is 1, one identity never has all running reads.
  */
 export class ReadLimiter {
   readonly #options: ReadLimiterOptions;

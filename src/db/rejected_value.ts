@@ -21,10 +21,7 @@ export interface RejectedValue<T extends TypedValue> {
   readonly error: DatabaseError;
 }
 
-/**
- * Finds the first value that the database rejects for its column's type, or returns null. Only the
- * database knows what an `inet` or a range accepts. The search is a bisection.
- */
+/** Finds the first value that the database rejects for its type by a bisection, or returns null. */
 export async function findRefused<T extends TypedValue>(
   values: readonly T[],
   driver: Driver,

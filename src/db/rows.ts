@@ -46,9 +46,8 @@ export function fetchRows(
 }
 
 /**
- * Fetches the rows related to given keys. Rows of one key are adjacent, in the plan's order.
- * `places` has the index of each row's key in the plan's list of keys. In `stored`, this index is
- * the last cell of each row.
+ * Fetches the rows related to given keys, adjacent for each key. `places` has the index of each
+ * row's key in the plan. In `stored`, this index is the last cell of each row.
  */
 export async function fetchRelated(
   connection: Connection,

@@ -61,10 +61,7 @@ export function driverActingAs(driver: Driver, identity: DatabaseIdentity): Driv
   throw new Error("Cannot act for a user: the statement belongs to a transaction of the system");
 }
 
-/**
- * Detects use of a driver inside its own transaction, also by asynchronous work. Such a use throws
- * immediately. Otherwise it would wait forever for the connection that the transaction holds.
- */
+/** Detects use of a driver inside its own transaction, which would wait forever. */
 export interface TransactionGuard {
   /** Throws if the caller runs inside an open transaction of the driver. */
   check(): void;

@@ -18,10 +18,7 @@ export interface LiveView {
   readonly safeNumbers: boolean;
   readonly shown: readonly ShownRelation[];
   readonly rights: readonly ViewRight[];
-  /**
-   * Converts rows to the rows that clients see. Returns a promise only to read related rows, and if
-   * these are too many, only the first rows. Reads count against the limits of `identity`.
-   */
+  /** Converts rows to what clients see: only the first rows if too many related rows are needed. */
   present(rows: readonly Row[], identity: string): MaybePromise<readonly Row[]>;
 }
 

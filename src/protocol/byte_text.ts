@@ -1,7 +1,4 @@
-/**
- * Converts bytes to hexadecimal strings and base64. Uses the functions of ECMAScript 2026 if the
- * host has them, because they are the fastest, and otherwise `Buffer` (Node before version 25).
- */
+/** Uses the functions of ECMAScript 2026, or else `Buffer` (Node before version 25). */
 import { Buffer } from "node:buffer";
 import { timingSafeEqual } from "node:crypto";
 
@@ -28,10 +25,7 @@ export function encodeBase64url(bytes: Uint8Array): string {
     : view(bytes).toString("base64url");
 }
 
-/**
- * Throws a SyntaxError for a string without padding, with white space or with bits after the last
- * byte, so that each sequence of bytes has only one valid spelling.
- */
+/** Throws a SyntaxError unless the string is the only canonical spelling of its bytes. */
 export function base64ToBytes(text: string): Uint8Array {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw new SyntaxError("it is not base64");
   if (hasNative) return Uint8Array.fromBase64(text, { lastChunkHandling: "strict" });
@@ -41,10 +35,8 @@ export function base64ToBytes(text: string): Uint8Array {
 }
 
 /**
- * Decodes a part of a string as base64url without padding (RFC 4648, section 5) into `bytes`.
- * Returns true if the part is the canonical spelling of exactly `bytes.length` bytes. The
- * platform's decoders also accept other spellings: a single-use token would be usable several
- * times.
+ * Decodes base64url (RFC 4648, section 5) into `bytes`. Returns true only for the canonical
+ * spelling: with other spellings, a single-use token would be usable several times.
  */
 export function decodeBase64url(text: string, from: number, bytes: Uint8Array): boolean {
   const part = text.slice(from, from + base64urlLength(bytes.length));

@@ -5,10 +5,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
   ...["transfer-encoding"],
 ]);
 
-/**
- * Returns the headers for an internal request on behalf of the caller of `request`: all headers,
- * such as credentials and addresses, except the headers that describe the request itself.
- */
+/** Returns a caller's headers for an internal request, without those that describe the request. */
 export function callerHeaders({ headers }: Request): Headers {
   return new Headers([...headers].filter(([name]) => !ownHeaders.has(name)));
 }

@@ -1,7 +1,6 @@
 /**
- * Returns true if a page of the service's own origin or of a trusted origin has sent the request.
- * Returns null without `Sec-Fetch-Site` and `Origin`: browsers add one of these headers to every
- * write (Fetch Metadata, and RFC 6454).
+ * Returns true if a page of the service's or a trusted origin sent the request. Null without
+ * `Sec-Fetch-Site` and `Origin`, which browsers add to every write (RFC 6454).
  */
 export function isFromOwnPage(
   { headers, url }: Request,

@@ -1,9 +1,6 @@
 import type { ProblemSlug } from "./problem_codes.ts";
 
-/**
- * The explanations of problems, as plain text: when a problem happens and what the client can do.
- * The page of each problem and `docs/errors.md` contain the explanations.
- */
+/** The explanations of problems, which each problem's page and `docs/errors.md` contain. */
 export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "not-found":
     "The resource, the route or the row does not exist, or the user may not read the row. A " +

@@ -1,7 +1,4 @@
-/**
- * SHA-256 (FIPS 180-4) in plain TypeScript, for the search for a proof of work in browsers. The
- * platform's functions are asynchronous, and cannot continue from an intermediate state.
- */
+/** SHA-256 (FIPS 180-4). The platform's functions cannot continue from an intermediate state. */
 
 /** The size of a block of SHA-256, in bytes. */
 export const blockBytes = 64;
@@ -32,10 +29,7 @@ export function stateAfter(blocks: Uint8Array): Int32Array {
 /** The length of the message schedule of SHA-256, in words. */
 export const scheduleWords = 64;
 
-/**
- * Compresses one block into the state of a SHA-256 hash. The first 16 words of `schedule` must be
- * the block, big-endian. The sigma functions are inlined: calls would cost a sixth of the speed.
- */
+/** Compresses the big-endian block in the first 16 words of `schedule`. Inlined for speed. */
 export function compress(state: Int32Array, schedule: Int32Array): void {
   for (let i = 16; i < 64; i++) {
     const x = schedule[i - 15]!;

@@ -5,9 +5,8 @@ const charactersOfPart = 64 * 1024;
 const encoder = new TextEncoder();
 
 /**
- * Returns a string as a response body that is encoded only as fast as the client receives it. The
- * HTTP server would accept a whole string immediately, and a response that its client never reads
- * would count as delivered.
+ * Returns a string as a response body that is encoded only as fast as the client receives it. A
+ * whole string would count as delivered even if a client never reads it.
  */
 export function textStream(text: string): ReadableStream<Uint8Array> {
   let at = 0;

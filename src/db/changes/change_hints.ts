@@ -3,9 +3,8 @@ import type { Driver } from "../driver.ts";
 import { type ChangeHints, engineOf, type PollingListener } from "../engine/engine.ts";
 
 /**
- * Notifies listeners of possible changes in one database: after commits of this process, signals of
- * other processes, and polls. Polls alone would find every change. They run only while there is a
- * listener. Commits are signalled to other processes even without a listener.
+ * Notifies listeners of possible changes: after commits of this process, signals of other
+ * processes, and polls. Polls find every change, but run only while there is a listener.
  */
 export function changeHints(
   driver: Driver,

@@ -23,9 +23,8 @@ export interface FilterEvaluation {
 }
 
 /**
- * Lets the database evaluate filters on row images. The result at `[i][f]` is for `images[i]` and
- * `filters[f]`. Related rows are read in their current state. One statement is enough, except for
- * very many rows or values, or if rows contain invalid values.
+ * Evaluates filters on row images in the database, with related rows in their current state. The
+ * result at `[i][f]` is for `images[i]` and `filters[f]`.
  */
 export async function evaluateFilters(
   connection: Connection,

@@ -72,10 +72,7 @@ export function coversPosition(position: Position, earlier: Position): boolean {
     position.running.every((xid) => !sees(earlier, xid));
 }
 
-/**
- * Returns a number for a position, the same in every process: greater if the position covers more
- * changes. The `seq` of a change cannot be used: Postgres assigns it before the commit.
- */
+/** Returns a number to compare positions. A `seq` cannot be used: it precedes the commit. */
 export function logPositionOrdinal(position: Position): number {
   if (position.kind === "sequence") return position.seq;
   // The number of transactions that have ended. This number only grows.

@@ -11,10 +11,7 @@ import { chunksOf, type Key, keyId, keyOf } from "../../plan/key.ts";
 
 type DecodeImage = (image: string, table: TableInfo) => Row;
 
-/**
- * Creates the decoder of row images (rows as the change log stores them). Never recorded columns
- * are absent. A recorded column that an image lacks is null: see {@link createCompletenessTest}.
- */
+/** Creates the decoder of row images. A recorded column that an image lacks becomes null. */
 function imageDecoder(
   reader: RowReader,
   exclude: ReadonlySet<ColumnInfo>,
@@ -137,10 +134,7 @@ export interface PastChange extends Pick<Change, "seq" | "kind" | "before" | "af
   readonly at: number;
 }
 
-/**
- * Reads the history of one row backwards from the change log. The log has no index for rows, so
- * each call searches at most 20,000 changes. Rejects if the search exceeds `limits`.
- */
+/** Reads a row's history backwards, at most 20,000 changes: the log has no index for rows. */
 export async function readRowHistory(
   request: {
     readonly table: TableInfo;
@@ -210,9 +204,8 @@ function createBinder({ dialect }: Driver) {
 }
 
 /**
- * Returns an SQL condition that is true if an image can belong to the row. Passes each value to
- * `place`, in the order of the placeholders. The condition ignores key columns whose values can be
- * spelled in several ways, so the caller must compare the decoded values.
+ * Returns an SQL condition for images that can belong to the row. It ignores key columns whose
+ * values have several spellings, so the caller must compare decoded values.
  */
 function rowMatch(
   history: RowHistorySql,
@@ -248,10 +241,7 @@ export async function logPositionBefore(
   return rows[0]?.[0] ?? 0;
 }
 
-/**
- * Writes each row's optimistic id to the row's changes by this transaction, from position `since`
- * on. Returns the ids without those of unrecorded tables and of rows that nothing has written.
- */
+/** Writes optimistic ids to the rows' changes of this transaction. Returns the recorded ids. */
 export async function recordOptimisticIds(
   connection: Connection,
   { table, ids, since }: {

@@ -2,10 +2,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { DatabaseError } from "../database_error.ts";
 import { engineOf, type RefusedWrite } from "../engine/engine.ts";
 
-/**
- * Returns the columns of the constraint that rejected a write; none if it belongs to another table
- * or is not named. Queries the database: call this only after the write's transaction has ended.
- */
+/** Returns the columns of the violated constraint. Call it after the transaction has ended. */
 export async function constraintColumns(
   error: DatabaseError,
   write: RefusedWrite,

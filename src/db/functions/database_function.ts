@@ -56,9 +56,8 @@ export interface FunctionResult {
 export type FunctionArguments = ReadonlyMap<FunctionArgument, unknown>;
 
 /**
- * Prepares a call's transaction: read-only and with a time limit for a query. Returns false if the
- * role may not call the function. Postgres checks the right to an inlined function only when it
- * plans the statement, and the plan can be from a call by another role.
+ * Prepares a call's transaction. Returns false if the role may not call the function: for an
+ * inlined function, a plan of another role's call would skip this check.
  */
 export async function prepareCall(
   { schema, name, args, isQuery }: DatabaseFunction,

@@ -39,9 +39,8 @@ export interface MigrationRun extends MigrationRights {
 }
 
 /**
- * Changes a database in one transaction until its tables match the declarations. Each process
- * compares the tables again in its own transaction, so if several processes start together, only
- * one of them changes the tables. Throws an Error that lists all obstacles to the migration.
+ * Migrates a database in one transaction, which compares the tables first, so only one of several
+ * processes changes them. Throws an Error that lists all obstacles.
  */
 export async function migrateTables(run: MigrationRun): Promise<Migration> {
   for (let tries = 1;; tries++) {
@@ -243,10 +242,7 @@ function reportUnused(table: TableMigration): void {
   }
 }
 
-/**
- * Compares declared tables with a database in a transaction, and changes nothing. `dropped` are
- * tables that the migration drops. Postgres may require the right to create temporary tables.
- */
+/** Compares tables in a transaction. Postgres may require the right to create temporary tables. */
 export async function findDifferences(
   connection: Connection,
   dialect: Dialect,

@@ -13,9 +13,8 @@ export interface TableOfDriver {
 }
 
 /**
- * Checks at startup by a query of each table that it exists, and compares it with its declaration.
- * Throws a plain Error that names all missing tables and columns and the remedy. Reports other
- * faults only to `observe`. Skips unreachable databases.
+ * Compares all tables at startup. Throws a plain Error that names all missing tables and columns.
+ * Reports other faults to `observe`. Skips unreachable databases.
  */
 export async function checkTables(
   served: readonly TableOfDriver[],

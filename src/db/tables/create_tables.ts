@@ -10,10 +10,7 @@ import type { Connection, Driver } from "../driver.ts";
 import { type CatalogEngine, engineOf } from "../engine/engine.ts";
 import { nameBytes } from "../../schema/constraint_name.ts";
 
-/**
- * Creates the missing tables of a database, and then runs `more`, in one transaction. Existing
- * tables are not changed. Throws an Error that names what cannot be created.
- */
+/** Creates missing tables and runs `more` in one transaction. The Error names what fails. */
 export async function createTables(
   driver: Driver,
   tables: readonly TableInfo[],
@@ -84,9 +81,8 @@ async function isThere(
 }
 
 /**
- * Throws an Error for declarations that an engine would reject without naming the reason, or accept
- * although they cannot work: duplicate names of tables or indexes, names that are too long, and
- * foreign keys to columns that are not unique.
+ * Throws an Error for declarations that an engine would reject without a reason, or accept although
+ * they cannot work, such as duplicate or long names.
  */
 export function requireCreatable(given: readonly TableInfo[], catalog: CatalogEngine): void {
   const tables = [...new Set(given)];

@@ -94,10 +94,7 @@ export async function readPolicyBypasses(
 /** The age, in milliseconds, at which the limits of roles are read again before they are used. */
 const roleRecheckMs = 60_000;
 
-/**
- * The last known limits of the roles in an app's databases. The database applies these limits to
- * SQL statements. The service must apply them to change events, search results and statistics.
- */
+/** The rights of database roles, which the service applies to change events and search results. */
 export class RoleRights {
   readonly #tables: ReadonlyMap<Driver, ReadonlySet<TableInfo>>;
   readonly #known = new Map<TableInfo, RoleLimits | null>();

@@ -51,8 +51,7 @@ export interface FlatTemplate {
 export type TemplateOf = (value: unknown) => SqlTemplate | null;
 
 /**
- * Returns the interpolated parts of a template and its nested templates, before the strings are
- * parsed. `shape` identifies a template, whatever its values: templates of equal shape share a
+ * Returns the parts of a template before its strings are parsed. Templates of equal `shape` share a
  * parsed plan.
  */
 export function partsOf(template: SqlTemplate, templateOf: TemplateOf) {
@@ -209,10 +208,7 @@ export type SqlToken =
   /** An interpolated part, identified by its index. */
   | { readonly kind: "part"; readonly index: number };
 
-/**
- * Parses the strings of a template to SQL tokens, with a part between each two strings. Throws a
- * plain Error for SQL that engines read differently, and for a value inside a quote or a comment.
- */
+/** Parses a template's strings. Throws a plain Error for SQL that engines read differently. */
 export function sqlTokens(texts: readonly string[]): readonly SqlToken[] {
   return texts.flatMap((text, index) => {
     const own = tokensOf(text, index === texts.length - 1);

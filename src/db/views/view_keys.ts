@@ -5,9 +5,8 @@ import type { ColumnDraft, IntrospectOptions, TableDraft } from "../introspectio
 export type NameEquality = (left: string, right: string) => boolean;
 
 /**
- * Infers keys of views. A simple view that shows all key columns of its table gets the same key,
- * because the view shows each row of the table at most once. The view's columns that come directly
- * from the table are marked as stored. A view can select from another view.
+ * Infers keys of views: a simple view with all key columns of its table gets the table's key. Its
+ * columns from the table are marked as stored.
  */
 export function inferViewKeys(
   drafts: readonly TableDraft[],
@@ -57,9 +56,8 @@ function withStoredColumns(
 }
 
 /**
- * Assigns the rules of a table's columns to the columns of its writable simple views, because a
- * view has no constraints and often no defaults. If a view has a trigger, new rows can omit the key
- * and the NOT NULL columns, because the trigger can set them.
+ * Applies the column rules of tables to their writable simple views, because a view has no
+ * constraints. If a view has a trigger, new rows can omit keys and NOT NULL columns.
  */
 export function inheritWriteRules(
   drafts: readonly TableDraft[],
@@ -103,10 +101,7 @@ function findSources(
   return sources.length === view.columns.length ? { base, sources } : null;
 }
 
-/**
- * Adds the declared keys to views and tables without a key. Throws a plain Error for an unknown
- * name, unless the name is in `leftOut`, and for a table that already has a key.
- */
+/** Adds declared keys. Throws a plain Error for unknown names and for tables with a key. */
 export function declareKeys(
   drafts: readonly TableDraft[],
   keys: NonNullable<IntrospectOptions["keys"]>,

@@ -10,10 +10,7 @@ export interface GroupHolder {
   dropGroups(): void;
 }
 
-/**
- * The memory that the groups of all live aggregates share. When it is full, the aggregate with the
- * most bytes loses its groups: the database then computes it again after each change.
- */
+/** Memory shared by live aggregates. When it is full, the largest aggregate loses its groups. */
 export class GroupMemory {
   readonly #limits: GroupMemoryLimits;
   readonly #held = new Map<GroupHolder, HeldGroups>();

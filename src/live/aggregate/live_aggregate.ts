@@ -103,8 +103,7 @@ export class LiveAggregate extends SharedResult<AggregateReadResult> implements 
     if (this.isClosed) return;
     this.#cancelShow ??= this.context.runtime.clock.after(delayMs, () => {
       this.#cancelShow = null;
-      // While the feed reads, it may have published only a part of a transaction. No event must
-      // contain a result in the middle of a transaction.
+      // The feed may have published only a part of a transaction, which no event must show.
       if (tries < maxTries && !this.context.feed.isIdle) this.#showIn(coalesceMs, tries + 1);
       else void this.#showIncremental();
     });
@@ -196,8 +195,7 @@ export class LiveAggregate extends SharedResult<AggregateReadResult> implements 
     if (counted !== null && latest !== null && this.#print(counted) !== this.#print(latest)) {
       runtime.observe({ kind: "aggregate_mismatch", resource: this.query.resource });
     }
-    // The result was correct when it was read. The stream shows it although rows have changed
-    // since, because waiting for a time without changes might never end.
+    // The stream shows a result that is outdated: a wait for a time without changes may never end.
     const isNewer = this.shownAt === null || coversPosition(position, this.shownAt);
     if (isLatest || isNewer) this.#show(groups, position);
     if (this.isExact && !isLatest) this.#showIn(coalesceMs);

@@ -22,10 +22,7 @@ export interface Delivery {
   readonly alreadyServed: ReadonlySet<LiveSubscriber>;
 }
 
-/**
- * Sends the events of one step (one read of the log) to all subscribers, in slices if they are
- * many: writes to sockets are synchronous, and thousands would delay all other requests.
- */
+/** Sends events to all subscribers, in slices: thousands of writes would delay other requests. */
 export class FanOut {
   #isUnderway = false;
 

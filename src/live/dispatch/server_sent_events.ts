@@ -31,9 +31,8 @@ export type InvalidationReason =
 
 /** Returns a server-sent event without an `id` line. `data` repeats the type for simple clients. */
 export function eventText(type: EventType, data: Readonly<Record<string, unknown>>): string {
-  // `writeJson` returns no line breaks: it escapes them in strings, and does not indent. The type
-  // is inserted as text, because a copy of `data` with the type in it takes measurable time.
-  // `data` is never empty.
+  // Inserts the type as text into the JSON: a copy of `data` takes measurable time. `data` is never
+  // empty, and the JSON contains no line breaks.
   return eventOf(type, writeJson(data).slice(1, -1));
 }
 

@@ -62,10 +62,9 @@ export class AffectedParents<G extends AffectedGroup> {
   }
 
   /**
-   * Finds the parents that `changes` (all changes up to `position`) affect. Leaves out parents that
-   * have changed themselves, because their own events also show the included rows. If it is unknown
-   * which parents changed before they were read, all groups overflow. Otherwise a client could
-   * receive a `changed` event for a row that it does not hold.
+   * Finds the parents that `changes` affect, without parents that have changed themselves. If it is
+   * unknown which parents changed before the read, all groups overflow: otherwise clients could
+   * receive `changed` events for rows that they do not hold.
    */
   async find(
     log: ChangeLog,
@@ -82,10 +81,7 @@ export class AffectedParents<G extends AffectedGroup> {
     return this.#gather(parentRows, changeTest([...changes, ...next.changes]));
   }
 
-  /**
-   * Finds all affected parents, also those that have changed themselves, and rows that were parents
-   * at `position`: clients still hold them, and no later search would find them.
-   */
+  /** Finds all affected parents, also those that changed themselves or were parents before. */
   async findAll(log: ChangeLog, position: Position): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
     const found = this.#gather(parentRows, () => false);

@@ -97,10 +97,7 @@ function charactersOf(row: Row): number {
 
 const maxAnswerBytes = 16 * 1024 * 1024;
 
-/**
- * Limits the processor time of filters in memory, for all streams over one database, to a tenth
- * after a burst of at most 30 ms. Beyond this, the database evaluates filters of many changes.
- */
+/** Limits the time of filters in memory to a tenth. Beyond it, the database evaluates filters. */
 export class WorkMeter implements WorkAllowance {
   readonly #clock: Pick<Clock, "elapsedMs">;
   #left = burstSteps;
@@ -131,10 +128,7 @@ export const burstSteps = 10_000_000;
 /** Steps per millisecond after a burst: usually a tenth of the time, at most three tenths. */
 const stepsPerMs = 100_000;
 
-/**
- * Returns the limits of a live read. Its cost is unknown, as clients choose relations, so it waits
- * in the queue of `identity` and delays no other statement. `isLong`: the read surely takes long.
- */
+/** Limits of a live read, which waits in the queue of `identity` because its cost is unknown. */
 export function liveReadLimits(identity: string, maxBytes: number, isLong = false): ReadLimits {
   return { identity, signal: unaborted, maxBytes, timeoutMs, isLong };
 }

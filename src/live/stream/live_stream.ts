@@ -20,10 +20,7 @@ export interface StreamSink
   close(problem?: Problem): void;
 }
 
-/**
- * The base class of live streams. The object is the underlying source of its `ReadableStream`. It
- * creates no closures and no timers, which saves memory, because there can be many streams.
- */
+/** The base class of live streams, without closures and timers: there can be many streams. */
 export abstract class LiveStream {
   protected readonly context: StreamContext;
   readonly #ended: (stream: LiveStream) => void;
@@ -148,10 +145,7 @@ export abstract class LiveStream {
   }
 }
 
-/**
- * Ends a stream when its client disconnects. The cancellation of the response body is not enough:
- * it is lost if a middleware drops the response or wraps it incorrectly.
- */
+/** Ends a stream on disconnect. A middleware that wraps the body can lose its cancellation. */
 export function endOnDisconnect(disconnected: Promise<unknown>, stream: LiveStream): void {
   const end = () => stream.end("");
   disconnected.then(end, end);

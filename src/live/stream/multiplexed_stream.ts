@@ -21,9 +21,8 @@ export interface SubscriptionRefusal {
 }
 
 /**
- * A multiplexed stream: the live streams of several subscriptions in one response to one client.
- * Before events of another subscription, it sends an event with that subscription's key. While the
- * client does not read, each subscription keeps only a position and at most one chunk.
+ * Several live streams in one response. An event with a subscription's key precedes its events.
+ * While the client does not read, each subscription keeps a position and at most one chunk.
  */
 export class MultiplexedStream {
   readonly #parts = new Map<string, MultiplexedPart>();
@@ -134,10 +133,7 @@ export class MultiplexedStream {
   }
 }
 
-/**
- * One of the subscriptions in a multiplexed stream. For its live stream, the part is a
- * `ReadableStream` controller that reports the room of the whole multiplexed stream.
- */
+/** A subscription in a multiplexed stream. Its `StreamSink` reports the whole stream's room. */
 export class MultiplexedPart implements StreamPart, StreamSink {
   readonly key: string;
   readonly #whole: MultiplexedStream;

@@ -3,9 +3,8 @@ import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
 import { type LiveQuery, liveQueryKey } from "../live_view.ts";
 
 /**
- * Creates and verifies the resume tokens of streams. A token contains a log position and a seal (a
- * keyed hash) that binds the position to the live query. Without the seal, a client could choose an
- * early position, to see rows that were deleted before it first connected.
+ * Creates and verifies resume tokens: a log position, and a seal (keyed hash) that binds it to the
+ * live query. Without the seal, a client could choose an early position to see deleted rows.
  */
 export class ResumeTokens {
   readonly #key: KeyObject;

@@ -9,10 +9,7 @@ export interface ScopedRequest {
   readonly access: "subscribe" | "read";
   readonly policy: AccessPolicy;
   readonly user: User | null;
-  /**
-   * Returns true if this user may read the fields that the user who opened the stream may read.
-   * Null if the fields cannot change. Can throw.
-   */
+  /** Returns true if a user may read the same fields. Null if fields cannot change. Can throw. */
   readonly sameFieldsAs: ((user: User | null) => boolean) | null;
 }
 
@@ -32,9 +29,8 @@ interface Entry {
 }
 
 /**
- * Checks regularly, while streams are open, which rows their users may access (their scopes). Each
- * scope is evaluated once for each credential and resource. Two credentials of a user can have
- * different roles and claims, and no stream may continue with the rights of another credential.
+ * Checks regularly which rows the users of open streams may access (their scopes), for each
+ * credential and resource: two credentials of a user can have different roles and claims.
  */
 export class ScopeRecheck {
   readonly #runtime: Pick<Runtime, "observe" | "clock">;
@@ -112,10 +108,7 @@ export class ScopeRecheck {
   }
 }
 
-/**
- * Returns true if the grant cannot change: every caller may access all rows, or the caller has no
- * user and there is no scope for callers without a user.
- */
+/** Returns true if the grant cannot change, e.g. because every caller may access all rows. */
 export function hasFixedScope({ access, policy, user, sameFieldsAs }: ScopedRequest): boolean {
   if (sameFieldsAs !== null) return false;
   return policy.public.has(access) || (user === null && !policy.publicScopes.has(access));

@@ -44,9 +44,8 @@ export interface SnapshotReaderOptions {
 }
 
 /**
- * Reads the snapshots with which streams start, page by page in key order. Limits concurrent reads,
- * so that many clients that reconnect together do not block other requests. Streams that request
- * the same page within two seconds share the page.
+ * Reads the first snapshots of streams in pages. Limits concurrent reads, so that many clients that
+ * reconnect do not block other requests. Streams share a page for two seconds.
  */
 export class SnapshotReader {
   readonly #options: SnapshotReaderOptions;

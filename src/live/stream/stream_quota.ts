@@ -22,10 +22,7 @@ interface Count {
   work: number;
 }
 
-/**
- * Counts the open streams of this process by user and by IP address, and limits them. Streams of
- * other processes use no memory or time of this process, so they do not count.
- */
+/** Limits the open streams of this process by user and by IP address. */
 export class StreamQuota {
   readonly #limits: StreamQuotaLimits;
   readonly #open = new Map<string, Count>();

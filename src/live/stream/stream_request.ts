@@ -57,10 +57,7 @@ export function liveQueryOf(
   return { resource, table, reader, view, filter: and(scope, filter) };
 }
 
-/**
- * Requires that the change log records all columns that a stream reads. Throws a 400 for an
- * unrecorded column of the filter or includes, and a plain Error for a column of a scope.
- */
+/** Throws a 400 for an unrecorded column of a filter or include, an Error for one of a scope. */
 export function requireRecorded(
   { resource, scope, filter, view, window }:
     & Pick<StreamRequest, "resource" | "scope" | "filter" | "view">

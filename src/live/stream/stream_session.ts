@@ -20,10 +20,7 @@ interface StreamSessionOptions {
 
 type GrantedRequest = Omit<StreamRequest, "address" | "disconnected" | "part">;
 
-/**
- * The record of an open stream: its rights, its quota slot and its times. To save memory, a session
- * keeps the request only if the stream's rights can change.
- */
+/** The record of an open stream. To save memory, it keeps the request only if rights can change. */
 export class StreamSession implements ScopeHolder {
   readonly options: StreamSessionOptions;
   readonly user: User | null;
@@ -161,9 +158,8 @@ interface CredentialRecheckOptions extends Pick<Runtime, "observe" | "clock"> {
 }
 
 /**
- * Checks each credential regularly while streams use it, once for all its streams. When a
- * credential expires or is revoked, its streams end. A credential that cannot be read is trusted
- * for a minute, because a short failure of the store must not end every stream.
+ * Checks each credential while streams use it, and ends its streams when it expires or is revoked.
+ * A credential that cannot be read is trusted for a minute: stores can fail briefly.
  */
 export class CredentialRecheck {
   readonly #options: CredentialRecheckOptions;

@@ -37,10 +37,9 @@ import {
 } from "./subscription_state.ts";
 
 /**
- * A stream of rows to one client. It sends a snapshot, missed changes and then live events. Until
- * the subscription is live, it reads rows only when its client reads bytes. Therefore a slow client
- * needs memory only for a position and the rest of one chunk. After each `await`, a method returns
- * if the subscription is no longer in the state in which the method began.
+ * A stream of rows to one client: a snapshot, missed changes, then live events. Until it is live,
+ * it reads rows only when its client reads bytes, so a slow client needs little memory. After each
+ * `await`, a method returns if the state is another one.
  */
 export class Subscription extends LiveStream implements LiveSubscriber {
   readonly #identity: string;

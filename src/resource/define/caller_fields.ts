@@ -38,9 +38,8 @@ export function widestFields(
 }
 
 /**
- * Limits the fields of each caller to the columns on which the caller's database role has rights. A
- * role without a right (such as SELECT) on any column keeps its fields, because the database
- * rejects its statements anyway.
+ * Limits callers' fields to columns on which their database role has rights. A role without any
+ * right keeps its fields: the database rejects its statements anyway.
  */
 function withinRights({ widest, of }: ResolvedFields, rightsOf: ColumnRightsOf): FieldListsOfUser {
   return (user) => {
@@ -88,10 +87,7 @@ function fieldsWithinRights(
 
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
-/**
- * Returns a function that creates the parts of a resource that depend on a caller's fields. Callers
- * with equal lists share the parts, because row readers cache statements by the array of columns.
- */
+/** Creates the parts for callers, shared for equal lists: readers cache statements by the array. */
 function createCallerFields(
   of: FieldListsOfUser,
   widest: FieldPolicy,

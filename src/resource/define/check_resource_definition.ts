@@ -91,10 +91,7 @@ const path = textLike("", /^[^/]/).fitting(
   (path) => path.split("/").every(isSegment),
 );
 
-/**
- * Returns true if a segment is percent-encoded as by `encodeURIComponent`. No other form would
- * match, because the service converts request paths to this form.
- */
+/** Returns true if a segment is encoded as by `encodeURIComponent`, as request paths are. */
 function isSegment(segment: string): boolean {
   if (!segmentPattern.test(segment)) return false;
   if (!segment.includes("%")) return true;
@@ -219,10 +216,7 @@ export interface CheckedDefinition extends ResourceDefinition {
   readonly hookTimeoutMs: number;
 }
 
-/**
- * Reads the options of a resource. Throws a plain Error with the table and the option if an option
- * is misspelt or invalid. Combinations of options are checked later.
- */
+/** Reads options. Throws a plain Error with the table and the misspelt or invalid option. */
 export function readDefinition({ table, options }: ResourceDefinition): CheckedDefinition {
   const info = requireTableInfo(table);
   const place = { subject: `Cannot serve "${info.name}"`, path: "" };

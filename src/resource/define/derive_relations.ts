@@ -26,10 +26,8 @@ import {
 import type { ServedTable } from "./resource_definition.ts";
 
 /**
- * Derives relations from foreign keys between served tables of one database: a relation to one row
- * from a foreign key of the table, to many rows from a foreign key to the table, and to the linked
- * rows from a link table. Omits a key with an unreadable column, which a relation would reveal, and
- * a relation whose possible names are all taken.
+ * Derives relations from foreign keys of one database: to one row, to many rows, or through a link
+ * table. Omits unreadable keys, and relations whose possible names are all taken.
  */
 export function deriveRelations(
   from: ServedTable,
@@ -161,10 +159,7 @@ function throughLink(near: ServedKey, others: readonly ServedTable[]): readonly 
   }];
 }
 
-/**
- * Returns true if a table only links two other tables: its primary key consists of the columns of
- * its two foreign keys, and every other column is a timestamp.
- */
+/** Returns true for a link table: a primary key of two foreign keys, and at most timestamps. */
 function isPureLink(
   { primaryKey, columns, foreignKeys }: TableInfo,
   near: readonly ColumnInfo[],

@@ -18,9 +18,8 @@ export interface ChangeRecording {
 }
 
 /**
- * Resolves how the changes of each configured database are recorded, by driver. Introspected tables
- * get triggers only if an option requests triggers: otherwise only the service's own writes are
- * recorded. Omits databases without a subscribable resource.
+ * Resolves how changes are recorded, by driver. Introspected tables get triggers only by option.
+ * Omits databases without a subscribable resource.
  */
 export async function resolveChangeRecordings(
   { resources, db }: {

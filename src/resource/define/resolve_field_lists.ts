@@ -29,10 +29,7 @@ type List = FieldList<Row> | undefined;
 type Columns = ReadonlySet<ColumnInfo>;
 type Lists = Readonly<Record<FieldListName, Columns>>;
 
-/**
- * Resolves the option `fields`. Each list is fixed, or is a function of the user that only narrows
- * a fixed list. Throws a plain Error for an unknown column.
- */
+/** Resolves the option `fields`. Throws a plain Error for an unknown column. */
 export function resolveFieldLists(
   options: FieldOptions<Row> = {},
   { table, softDelete, find }: {

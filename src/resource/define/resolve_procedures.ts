@@ -25,10 +25,7 @@ export const procedureOptionRules = groupOf<Procedure>()({
   pow: powGateOptionRule,
 }).asGiven<Procedure>();
 
-/**
- * Resolves the procedures of a resource, by name. In the Map, a request for `constructor` finds
- * nothing. Throws a plain Error for an unusable name.
- */
+/** As a Map, finds nothing for `constructor`. Throws a plain Error for an unusable name. */
 export function resolveProcedures(
   procedures: Readonly<Record<string, Procedure>>,
   { name: table }: TableInfo,

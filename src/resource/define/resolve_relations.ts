@@ -18,10 +18,7 @@ import { deriveRelations } from "./derive_relations.ts";
 import { isAny } from "../../schema/structured/structured_value.ts";
 import type { CheckedDefinition } from "./check_resource_definition.ts";
 
-/**
- * Resolves the relations of all resources: configured relations, and relations that foreign keys
- * imply. Definitions without `db` use `driver`. Throws a plain Error for an invalid relation.
- */
+/** Resolves configured and derived relations. Throws a plain Error for an invalid relation. */
 export function resolveRelations(
   definitions: readonly ResourceDefinition[],
   driver: Driver,
@@ -173,9 +170,8 @@ function findColumns(
 }
 
 /**
- * Sets `isWide` in each untyped column that a relation compares with an untyped key: introspection
- * sets it only for foreign keys. Otherwise a value would have different formats in the column and
- * in the related row's key. The result contains a new description for each changed table.
+ * Sets `isWide` in columns compared with an untyped key, so that both have one format. The result
+ * contains a new description for each changed table.
  */
 export function widenReferences(
   definitions: readonly CheckedDefinition[],

@@ -14,9 +14,8 @@ export interface SearchedResource
 type Options = CheckedDefinition["options"]["search"];
 
 /**
- * Opens the search index of a resource. Returns null without a search adapter, without string
- * columns, if search is disabled, and for a view, because the change log does not record changes of
- * views. Throws a plain Error for fields that cannot be searched.
+ * Opens a resource's search index, or returns null, e.g. for a view, whose changes are not
+ * recorded. Throws a plain Error for fields that cannot be searched.
  */
 export function resolveSearch(
   options: Options,

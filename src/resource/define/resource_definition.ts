@@ -150,10 +150,7 @@ export interface ServedTable {
   readonly driver: Driver;
 }
 
-/**
- * Returns the description of a resource's table. Throws a plain Error for any other value, which
- * only a program without type checks can pass.
- */
+/** Returns a table's description. Throws a plain Error for any other value. */
 export function requireTableInfo(table: TableLike<unknown, unknown> | TableInfo): TableInfo {
   if (typeof table !== "object" || table === null) {
     throw new Error(`Cannot serve this: resource() takes a table first, not ${showValue(table)}`);

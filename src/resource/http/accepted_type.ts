@@ -1,10 +1,9 @@
 import { accepts, acceptsEncodings } from "@std/http/negotiation";
 
 /**
- * Returns the media type of `offered` that the `Accept` header of a request prefers (RFC 9110,
- * 12.5.1). If the quality is equal, a named type precedes a type that a wildcard matches.
- * Otherwise, or if no type is acceptable, returns the first type, as the RFC allows: a response in
- * another format is more useful than an error.
+ * Returns the media type of `offered` that `Accept` prefers (RFC 9110, 12.5.1), named types before
+ * wildcards. Returns the first type if none is acceptable: a response in another format is more
+ * useful than an error.
  */
 export function acceptedType(
   { headers }: Pick<Request, "headers">,

@@ -18,10 +18,7 @@ export interface LinkDependencies {
   readonly clock: Pick<Clock, "now">;
 }
 
-/**
- * Returns a relative link to the path and query of a GET request, without `link=true`. The link
- * contains the request's encrypted credential, which is valid only for the link until `expiresAt`.
- */
+/** Returns a relative link with an encrypted credential for only this GET until `expiresAt`. */
 export function createLink({ url, headers }: Request, { sealer, clock }: LinkDependencies) {
   const { path, query } = parseRequestTarget(url);
   // Removes `link`, even percent-encoded: if a link returned a link, its user could renew it.

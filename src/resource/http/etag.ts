@@ -35,10 +35,7 @@ export interface EtagKeys {
   readonly older: readonly Uint8Array[];
 }
 
-/**
- * Returns a row's ETag (RFC 9110, 8.8.3): the version of the row. Without a version, the ETag is
- * the id and the time of the last update. Without this time, the ETag is a keyed hash of the row.
- */
+/** Returns a row's ETag (RFC 9110, 8.8.3): version, or id and update time, or a keyed hash. */
 export function tagOf(row: Row, policy: EtagPolicy): string {
   const state = stateOf(row, policy);
   return state.isShown
@@ -47,9 +44,8 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
 }
 
 /**
- * Returns true if `If-Match` and the row's ETag allow a write. `If-Match` must contain the current
- * ETag byte for byte, including `W/`, except for the suffix of a compressing proxy. The strong
- * comparison of RFC 9110, 13.1.1, would reject all weak ETags, which are the default.
+ * Returns true if `If-Match` contains the row's ETag byte for byte, except for a proxy's suffix.
+ * The strong comparison of RFC 9110, 13.1.1, would reject weak ETags, which are the default.
  */
 export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
@@ -87,10 +83,7 @@ export function parsePrecondition(header: string | null, { etag }: EtagOwner): P
   return header;
 }
 
-/**
- * Returns the version number in `If-Match` if the header is one ETag of this service with the value
- * of an integer version column. Otherwise returns null.
- */
+/** Returns the integer version of the one ETag in `If-Match`, or null. */
 export function integerVersionOf(precondition: Precondition, policy: EtagPolicy): number | null {
   const { versionField: field, readable } = policy;
   if (precondition === null || field?.kind !== "integer" || !readable.has(field)) return null;
@@ -150,9 +143,8 @@ function stateOf(row: Row, policy: EtagPolicy): State {
 }
 
 /**
- * Returns a state that shows `text`, or a hash if the caller cannot read `text` or a header cannot
- * contain it. The hash also covers the primary key. Otherwise a client could guess the version of
- * another row, create a row with this version, and compare the two ETags.
+ * Returns `text`, or its hash if it is hidden or unfit for a header. The hash covers the primary
+ * key: otherwise a client could create a row to test if another row has an equal version.
  */
 function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: EtagPolicy): State {
   if (isReadable && /^[0-9A-Za-z._-]{1,100}$/.test(text)) return { text, isShown: true };
@@ -168,10 +160,7 @@ function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
   return [current, ...older].map((key) => hashTag(text, key, policy));
 }
 
-/**
- * Returns the row's ETag without the caller's suffix, unless the ETag is a hash. Writes accept this
- * ETag, too: the client may have received it when it could read all fields.
- */
+/** Returns the ETag that a client received while it could read all fields: writes accept it too. */
 function versionTags(row: Row, policy: EtagPolicy): readonly string[] {
   if (policy.caller === null) return [];
   const { text, isShown } = stateOf(row, policy);

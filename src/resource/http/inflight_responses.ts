@@ -20,10 +20,7 @@ export interface ResponseDelivery extends SerializationTurns {
   part(): StreamPart | null;
 }
 
-/**
- * The responses of an app that are being sent. A response stays in memory until its client has
- * received it, which may be never. Large responses share one limit. Small responses do not count.
- */
+/** The responses that are being sent. Large ones share one limit. Small ones do not count. */
 export class InflightResponses {
   #bytes = 0;
   /** The total size of the undelivered responses of each identity, in bytes. */
@@ -35,10 +32,7 @@ export class InflightResponses {
     return maxSendingBytes - this.#bytes;
   }
 
-  /**
-   * Counts a body until it is delivered, unless it fits into the buffers of its socket. Throws a
-   * 503 above the limit, except for a write: only the response confirms the write.
-   */
+  /** Counts a body until delivery. Throws a 503 above the limit, but never for a finished write. */
   add(body: string, delivery: ResponseDelivery, hasWritten: boolean): void {
     // A string has one byte for each character in memory if all are ASCII, else two.
     const bytes = Buffer.byteLength(body) === body.length ? body.length : 2 * body.length;

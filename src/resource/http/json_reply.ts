@@ -94,10 +94,7 @@ function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers
   return headers === undefined ? fixed : { ...fixed, ...headers };
 }
 
-/**
- * The content type of replies with `numbers=safe`, which replies of proxies lack. The charset comes
- * first, because nginx decides by the beginning of the type whether to compress.
- */
+/** With the charset first, because nginx decides by the type's beginning whether to compress. */
 export const safeNumbersType = Object.freeze({
   "content-type": `${jsonContentType};charset=utf-8;numbers=safe`,
 });

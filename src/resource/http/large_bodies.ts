@@ -16,10 +16,7 @@ interface Waiter {
   readonly begin: () => void;
 }
 
-/**
- * Limits how many large bodies are handled at the same time. Fifty would delay all other clients by
- * tenths of a second, and none would finish sooner. Identities (users or addresses) take turns.
- */
+/** Limits concurrent large bodies, which would delay all other clients. Identities take turns. */
 export class LargeBodyLimiter {
   readonly #clock: Pick<Clock, "after">;
   readonly #waiting = new FairQueue<Waiter>({ maxWaiting: Infinity });

@@ -50,12 +50,10 @@ const noParameters: ReadonlySet<string> = new Set();
 const none: Query = new Map();
 
 /**
- * Parses the known parameters of a raw query. Throws a 400 for a repeated known parameter. Ignores
- * extra `&`, and unknown parameters except in three cases that are 400, because a list without a
- * broken filter or page size would have too many rows. First, the parameter looks like the rest of
- * a filter whose `&&`, `;` or `=` was not encoded. Second, with `strict`, it looks like a misspelt
- * known parameter. Third, with `strict`, there are very many unknown parameters. `more` contains
- * the additional parameters of this endpoint.
+ * Parses the parameters of a raw query. Throws a 400 for a repeated parameter. Unknown parameters
+ * are ignored, except if one looks like the rest of an unencoded filter or, with `strict`, if one
+ * looks misspelt or there are very many: without its filter or page size, a list would have too
+ * many rows. `more` are this endpoint's own parameters.
  */
 export function parseQuery(raw: string, strict = true, more = noParameters): Query {
   if (raw === "") return none;

@@ -27,9 +27,8 @@ const freeParts = 1_024;
 const bytesOfPart = 64;
 
 /**
- * Receives a body part by part: the next part arrives while the consumer uses the current part.
- * Throws a 400 if the body ends early, a 408 if 64 KiB take longer than `bodyTimeoutMs`, a 413
- * beyond `maxBytes`, and a 503 while too many bodies are received.
+ * Receives a body part by part. Throws a 400 if the body ends early, a 408 if 64 KiB take longer
+ * than `bodyTimeoutMs`, a 413 beyond `maxBytes`, and a 503 while too many bodies are received.
  */
 export async function* receiveParts(
   request: Request,

@@ -22,10 +22,7 @@ export function bodyJsonLimits(maxFields: number): JsonLimits {
 
 /** Code outside of the route, such as a middleware, that may have read the body of a request. */
 export interface BodyReceiver {
-  /**
-   * Returns the body if this receiver has read it or is reading it, or null if the body is still in
-   * the request. Fails if the body cannot be read a second time.
-   */
+  /** Returns the body if this receiver has it, or null. Fails if it cannot be read again. */
   receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null;
   /** Returns the body if its read has begun, or null if the request still contains all of it. */
   readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null;
@@ -58,10 +55,7 @@ export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): un
   return value;
 }
 
-/**
- * Returns the body as a string for the parser of a library, which can be slow for many fields. If
- * the body is JSON, its depth, fields and digits are limited. Throws a 400 or 413.
- */
+/** Returns the body for a library's parser, with limits for JSON. Throws a 400 or 413. */
 export function boundedText(bytes: Uint8Array, maxFields: number): string {
   const text = decodeText(bytes);
   const excess = exceededJsonLimit(text, bodyJsonLimits(maxFields));

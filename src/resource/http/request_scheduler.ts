@@ -20,10 +20,7 @@ const quickTurnMs = 25;
 const unknownCostMs = 1;
 /** A request of at least this duration, in milliseconds, is slow: it delays other requests. */
 const expensiveFromMs = 1;
-/**
- * The time of a turn, in milliseconds, before the scheduler first checks if the turn has ended.
- * Each check takes a tenth of the time of a short request. Two slow requests exceed this time.
- */
+/** Milliseconds before the first check: a check takes a tenth of a short request's time. */
 const unwatchedMs = 2;
 const maxWaiting = 1_000;
 const waitLimitMs = 10_000;
@@ -35,10 +32,9 @@ interface Waiter {
 }
 
 /**
- * Limits the requests that begin in one turn of the event loop. Deno begins all requests that have
- * arrived, so fifty requests of ten milliseconds would delay every other request by half a second.
- * Later requests wait in a queue in which the identities alternate. While requests are short or
- * few, no request waits.
+ * Limits the requests that begin in one turn of the event loop: Deno begins all that have arrived,
+ * so fifty slow requests would delay every other one. Later requests wait in a queue in which
+ * identities alternate, unless requests are short or few.
  */
 export class RequestScheduler {
   readonly #clock: Clock;

@@ -8,10 +8,7 @@ export interface RequestTarget {
   readonly query: string;
 }
 
-/**
- * Returns the request target of a URL: its raw path and its raw query. `new URL()` would resolve
- * `..` and throw for an invalid `Host`. All code that examines a path uses this function.
- */
+/** Returns a URL's raw path and query: `new URL()` resolves `..` and throws for a bad `Host`. */
 export function parseRequestTarget(url: string): RequestTarget {
   const scheme = url.indexOf("://");
   const host = scheme < 0 ? 0 : scheme + 3;
@@ -26,14 +23,10 @@ export function parseRequestTarget(url: string): RequestTarget {
 }
 
 /**
- * Creates a check that rejects requests whose `Host` header would change the path. A listener
- * concatenates `Host` and request target to a URL without checking them. `GET /healthz` with
- * `Host: x/api/notes?` becomes `http://x/api/notes?/healthz`, past a proxy that allows only
- * `/healthz`. Therefore both the header and the URL before its path must be a host with an optional
- * port (RFC 9112, 3.2).
- *
- * A missing `Host` is accepted: HTTP/1.0 and HTTP/2 have none, and a serverless platform that calls
- * `fetch` passes only the URL.
+ * Creates a check for `Host` headers that would change the path. A listener concatenates both: `GET
+ * /healthz` with `Host: x/api/notes?` becomes `http://x/api/notes?/healthz`, past a proxy that
+ * allows only `/healthz`. So the header must be a host with an optional port (RFC 9112, 3.2). It
+ * may be missing, as in HTTP/1.0, HTTP/2 and serverless platforms.
  */
 export function createHostCheck(): (request: Request) => boolean {
   // Nearly all requests have the same host, so a check usually compares two strings.

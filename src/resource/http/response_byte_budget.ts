@@ -64,10 +64,7 @@ export function asResponseTooLarge(error: unknown, limit: number, part: Response
   return isTooLarge ? responseTooLarge(limit, part) : error;
 }
 
-/**
- * Creates a function that counts the bytes of a row, including the memory of small arrays and
- * objects in JSON documents, which need many times the bytes of their text.
- */
+/** Counts a row's bytes. Small arrays and objects need many times the bytes of their JSON. */
 export function createRowByteCounter(
   read: readonly ColumnInfo[],
   visible: readonly ColumnInfo[],

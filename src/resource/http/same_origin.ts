@@ -4,9 +4,8 @@ import { Problem } from "../../problem/problem.ts";
 type Header = (name: string) => string | null;
 
 /**
- * Throws a 415 if a page of another origin may have sent this POST with the user's cookies. A POST
- * of JSON is accepted, because a browser sends a preflight request before it sends JSON to another
- * origin. A POST without a content type needs no preflight, so its origin is checked.
+ * Throws a 415 for a POST that a page of another origin may have sent with the user's cookies.
+ * Browsers send a preflight request before JSON, but not before a POST without a type.
  */
 export function requireSameOrigin({ header }: { readonly header: Header }): void {
   if (header("content-type") !== null) requireJson(header);
@@ -14,9 +13,8 @@ export function requireSameOrigin({ header }: { readonly header: Header }): void
 }
 
 /**
- * Returns true if a body has one of the media types, and false if it is JSON. Throws a 415 for
- * other bodies. A browser sends `text/plain` to another origin without a preflight request, so a
- * page of another origin also gets a 415 for `text/plain`.
+ * Returns true for one of the media types, false for JSON. Otherwise throws a 415, also for
+ * `text/plain` of another origin, which browsers send without a preflight request.
  */
 export function isRawBody(header: Header, types: readonly string[]): boolean {
   const type = mediaTypeOf(header);

@@ -10,9 +10,8 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { TimestampUnit } from "./import_options.ts";
 
 /**
- * Converts a field of a CSV to its JSON value. Accepts the forms that databases and spreadsheets
- * write, if their meaning is clear. Leaves any other string unchanged for later validation. Throws
- * an {@link InvalidValue} for invalid JSON, and for a number or a date in a local form like `1,5`.
+ * Converts a CSV field to its JSON value, also from the forms of databases and spreadsheets. Throws
+ * {@link InvalidValue} for invalid JSON and for local forms like `1,5`.
  */
 export function csvValue(
   text: string,

@@ -16,9 +16,8 @@ import { isPlainObject } from "../write/nested/parse/parse_row_id.ts";
 import { mayWrite } from "../write/values/parse_fields.ts";
 
 /**
- * Reads CSV (RFC 4180): a header of names, then a record for each row. An empty field without
- * quotes is NULL. Yields each record as the JSON object that a create would receive. Throws an
- * {@link UnreadableLine} for an unknown or repeated name and for mismatched quotes.
+ * Reads CSV (RFC 4180) as JSON objects. An empty field without quotes is NULL. Throws an {@link
+ * UnreadableLine} for an unknown or repeated name and for mismatched quotes.
  */
 export async function* csvRecords(
   parts: AsyncIterable<Uint8Array>,

@@ -20,9 +20,8 @@ export interface CsvOptions {
 }
 
 /**
- * Parses CSV (RFC 4180), whose lines may end in CR LF, LF or CR. Calls `take` with each whole
- * record. Misplaced quotes are a fault, because the string would be ambiguous. Returns the offset
- * and the line after the last whole record, and in `fault` a message that completes "line 3 …".
+ * Parses CSV (RFC 4180) and calls `take` with each whole record. Returns the offset and the line
+ * after the last one. `fault` completes "line 3 …", e.g. for misplaced quotes.
  */
 export function parseCsv(
   text: string,

@@ -12,9 +12,8 @@ import { beforeCreate } from "../write/run_hooks.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /**
- * The checked values of a row to insert, and the line of its record. This is a class and not an
- * object literal: once some objects of a literal have survived a garbage collection, V8 allocates
- * all later ones in its old generation. Then an import took a sixth longer and 50 MB more.
+ * The checked values of a row to insert, and its record's line. V8 allocates object literals in its
+ * old generation after some survive, which made an import slower by a sixth: hence a class.
  */
 export class PreparedRow {
   readonly line: number;
@@ -36,9 +35,8 @@ interface RefusedRecord {
 }
 
 /**
- * Prepares the row of a record in the same way as for a POST: parses its fields, runs the
- * before-hook, and adds generated values and defaults. Returns errors if the record is invalid or
- * the hook throws a `Problem` with a 4xx status. Any other error of the hook ends the import.
+ * Prepares a record's row as for a POST. Returns errors if the record is invalid, or if the hook
+ * throws a `Problem` with a 4xx status. Any other error of the hook ends the import.
  */
 export function prepareRow(
   { line, body, fault }: ImportRecord,

@@ -10,10 +10,7 @@ const maxBytesInMemory = 4 * 1024 * 1024;
 
 const readBytes = 256 * 1024;
 
-/**
- * The prepared rows of an import before the first row is written. Few rows stay in memory. Many
- * rows go to a temporary file, which is unlinked while open, so it disappears with the process.
- */
+/** The rows of an import before the first write. Many rows go to an unlinked temporary file. */
 export class RowSpool implements AsyncDisposable {
   readonly #table: TableInfo;
   readonly #slices: (readonly PreparedRow[])[] = [];

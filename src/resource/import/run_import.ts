@@ -31,9 +31,8 @@ export interface ImportPlan {
 }
 
 /**
- * Imports the rows of a body while it is read. Each call of `records` reads the body from its
- * start. Throws a 422 with the errors by line if rows were rejected. With one transaction for each
- * chunk, the 422 lists the lines that were not written.
+ * Imports a body while it is read. Each call of `records` reads from the start. Throws a 422 with
+ * the errors by line. With a transaction for each chunk, the 422 lists the unwritten lines.
  */
 export async function runImport(
   records: () => ImportRecords,

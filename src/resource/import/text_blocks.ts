@@ -14,10 +14,7 @@ export interface TextBlock {
 /** The size of a block, in bytes. One turn of the event loop parses it in milliseconds. */
 const blockBytes = 64 * 1024;
 
-/**
- * Decodes a body in blocks. The records that the consumer has not read begin the next block. Throws
- * an {@link UnreadableLine} for a record that is too large and for bytes that cannot be decoded.
- */
+/** Decodes a body in blocks. Unread records begin the next block. Throws {@link UnreadableLine}. */
 export async function* textBlocks(
   parts: AsyncIterable<Uint8Array>,
   { encoding, maxRecordBytes }: {

@@ -36,10 +36,7 @@ export class SliceWriter {
     this.#write = write;
   }
 
-  /**
-   * Writes rows in an import's transaction, as many as possible per statement. If a statement is
-   * rejected, inserts its rows one by one. Throws {@link RefusedRowsError} if a row is rejected.
-   */
+  /** Writes rows in few statements, or singly after an error. Throws {@link RefusedRowsError}. */
   async write(rows: readonly PreparedRow[], connection: WriteConnection): Promise<void> {
     if (await this.#attemptAgain(rows, connection, slicePoint) === null) return;
     const refused: RefusedRow[] = [];

@@ -138,10 +138,7 @@ export interface BodyPath {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Returns the API with which a hook or a procedure calls operations for the current caller. If
- * `transaction` is null, the calls run in the operation's own transaction, if it has one.
- */
+/** Returns the API for a handler, which joins the operation's transaction if there is one. */
 export function apiForHandler(
   { resource, request, user }: ResourceCall,
   transaction: OpenTransaction | null = null,

@@ -92,10 +92,7 @@ export interface ResourcesByTable {
 }
 
 export interface SharedParts {
-  /**
-   * Returns the role and the claims with which the database runs a caller's statements, as the
-   * option `actAs` says. Null if the statements run with the role of the service.
-   */
+  /** Returns the database role and claims for a caller, or null for the service's role. */
   readonly identityOf: ((user: User | null) => DatabaseIdentity) | null;
   /** The resources by table. The map is filled after every resource is resolved. */
   readonly served: ResourcesByTable;
@@ -137,10 +134,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly varyingFields: ReadonlySet<FieldListName>;
   /** True if the database role, or the fields of this or a related resource, differ by caller. */
   readonly variesByCaller: boolean;
-  /**
-   * Returns a function that tests if a user has the same fields as this caller, here and in all
-   * reached resources. The function can throw. Null if no fields depend on the caller.
-   */
+  /** Tests if a user has this caller's fields. Can throw. Null if all callers' fields are equal. */
   sameFieldsAs(): ((user: User | null) => boolean) | null;
   /** The columns that statements can read: all, or only those that the caller's role can read. */
   readonly stored: readonly ColumnInfo[];
@@ -148,15 +142,9 @@ export interface Resource extends SharedParts, CallerFields {
   readonly safeNumbers: boolean;
   readonly strictInput: boolean;
   readonly strictQuery: boolean;
-  /**
-   * True if clients can truncate long values in lists with the parameter `preview`. Only the
-   * dashboard can do this, because it shows its user that a value is truncated.
-   */
+  /** True if `preview` truncates values. Only the dashboard shows that a value is truncated. */
   readonly allowsPreview: boolean;
-  /**
-   * True if a CSV export adds a prefix to strings that a spreadsheet would interpret as formulas.
-   * Only the dashboard's exports do this, because users open them in a spreadsheet.
-   */
+  /** True if CSV exports escape formulas. Only dashboard users open them in a spreadsheet. */
   readonly escapesFormulas: boolean;
   readonly generated: ReadonlySet<ColumnInfo>;
   /** The timestamp columns that the service fills in when it creates and when it changes a row. */
@@ -209,10 +197,7 @@ export interface Resource extends SharedParts, CallerFields {
 /** The name of a list in the option `fields`, such as `readable`. */
 export type FieldListName = keyof FieldOptions<Record<string, unknown>>;
 
-/**
- * Returns the field lists of a user, or of an anonymous caller if `user` is null. Throws if a
- * function of the option `fields` throws, or returns anything but a list of the table's columns.
- */
+/** Returns a user's field lists (null: anonymous). Throws if a function of `fields` fails. */
 export type FieldListsOfUser = (user: User | null) => CallerFieldLists;
 
 /** The field lists of one caller, as the functions in the option `fields` return them. */

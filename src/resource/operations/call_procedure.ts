@@ -30,10 +30,7 @@ export async function answerProcedure(
   );
 }
 
-/**
- * Calls a procedure. Throws a 422 for an invalid body, and any error of the handler. For an invalid
- * output, throws a plain Error that contains the procedure's name, but no value.
- */
+/** Calls a procedure. Throws a 422 for an invalid body, and a plain Error for an invalid output. */
 export async function callProcedure(
   procedure: Procedure,
   { name, call }: ProcedureCall,

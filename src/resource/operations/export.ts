@@ -132,10 +132,7 @@ function fileName({ url }: Resource): string {
   return url.slice(url.lastIndexOf("/") + 1).replace(/[^\w-]+/g, "_");
 }
 
-/**
- * The number of rows in the first page: few, because their size is still unknown. All page sizes
- * are powers of two, so that few different statements are prepared.
- */
+/** Few, because the size of rows is still unknown. Powers of two need few prepared statements. */
 const firstPageRows = 64;
 
 /** The maximum number of rows in a page. Reading them takes a few milliseconds. */
@@ -195,10 +192,7 @@ const exportedRows: ResponsePart = {
     "export fewer rows, by a filter or with select",
 };
 
-/**
- * Reads all rows after a position by one statement. The response is sent in parts. Until the client
- * has received the rows, they count toward the memory limit of undelivered responses.
- */
+/** Reads all rows by one statement. They count as undelivered until the client receives them. */
 async function readAtOnce(
   plan: ReadPlan,
   counted: CountedPosition,

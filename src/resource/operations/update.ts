@@ -185,11 +185,9 @@ async function hookedValues(
 const maxVersion = Number.MAX_SAFE_INTEGER - 1;
 
 /**
- * Updates the row of the request in one statement, without reading the row first. This requires a
- * version column, at most one version in `If-Match`, and a scope that the statement can check. An
- * after-hook, an update time in ETags, a search index or a response to store for an idempotency key
- * prevents this. Returns null if one statement is not enough, or if there is no such row. Then the
- * caller uses {@link updateRow}. Throws a 412 if the row has another version.
+ * Updates the row in one statement, without reading it first. This requires a version column, at
+ * most one version in `If-Match`, and a scope that the statement can check. Returns null if one
+ * statement is not enough, or if there is no such row. Throws a 412 for another version.
  */
 async function updateAtVersion(
   target: RowTarget,

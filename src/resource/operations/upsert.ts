@@ -52,10 +52,7 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
   },
 };
 
-/**
- * `POST /batch/upsert`: updates the existing rows of a batch, and creates the missing rows. An
- * existing row is found by the primary key, or with `?on=email` by the unique key `email`.
- */
+/** `POST /batch/upsert`: an existing row is found by the primary key, or by `?on=email`. */
 export const batchUpsert: typeof upsert = {
   ...upsert,
   name: "upsert",

@@ -35,10 +35,7 @@ export interface PairedColumns {
   readonly superfluous: readonly ColumnShape[];
 }
 
-/**
- * Finds the existing table of each declared table, by its name, or else by its former name. A
- * declared table with the name of a view is neither paired nor missing.
- */
+/** Finds each declared table by its name or former name. Names of views are left out. */
 export function pairTables(
   declared: readonly DeclaredTable[],
   { tables, others }: ExistingShapes,
@@ -99,10 +96,7 @@ function isLeaving(
   });
 }
 
-/**
- * Compares declared tables with existing ones, and returns all differences. Undeclared tables are
- * ignored. No foreign key may refer to a table in `dropped`, which the migration drops.
- */
+/** Compares declared with existing tables. No foreign key may refer to a table in `dropped`. */
 export function compareTables(
   declared: readonly DeclaredTable[],
   existing: ExistingShapes,

@@ -10,10 +10,7 @@ export function typeParts(type: string): TypeParts {
   return { name: type.replace(/\([\d,]+\)/, ""), numbers };
 }
 
-/**
- * Returns true if the second type has enough digits for the first: `numeric(12,2)` has enough for
- * `numeric(10,2)`. A type without numbers has room for all values.
- */
+/** Returns true if the second type has enough digits: `numeric(12,2)` for `numeric(10,2)`. */
 export function hasEnoughDigits(
   { name, numbers }: TypeParts,
   { numbers: [size, scale = 0] }: TypeParts,

@@ -205,10 +205,7 @@ function olderRelation(
   return isMany ? toMany(target, ends) : hasOne(target, ends);
 }
 
-/**
- * Returns the columns of the opposite relation. As in Drizzle, a relation without `relationName`
- * matches any. Returns null unless exactly one match declares its columns.
- */
+/** Returns the one opposite relation's columns, or null. Without `relationName`, any matches. */
 function inverseEnds(
   table: Target,
   { target, config: { relationName } }: OlderRelation,
