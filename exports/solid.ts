@@ -14,4 +14,4 @@
  *
  * @module
  */
-export { useLive, useLiveList } from "../src/client/bindings/solid.ts";
+export { useLive, useLiveAggregate, useLiveList } from "../src/client/bindings/solid.ts";

@@ -12,4 +12,9 @@
  *
  * @module
  */
-export { type RefOrGetter, useLive, useLiveList } from "../src/client/bindings/vue.ts";
+export {
+  type RefOrGetter,
+  useLive,
+  useLiveAggregate,
+  useLiveList,
+} from "../src/client/bindings/vue.ts";

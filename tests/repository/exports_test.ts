@@ -5,6 +5,7 @@ import { sourceParts } from "./source_parts.ts";
 /** Names that several files export, each with the reason. */
 const shared: Readonly<Record<string, string>> = {
   useLive: "each framework has its own, under its own subpath",
+  useLiveAggregate: "each framework has its own, under its own subpath",
   useLiveList: "each framework has its own, under its own subpath",
 };
 

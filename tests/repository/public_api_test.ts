@@ -38,6 +38,7 @@ const shownBy: Readonly<Record<string, string>> = {
 const inSeveralPlaces: Readonly<Record<string, string>> = {
   rsql: "the service keeps the values apart, the client writes them into a text that it sends",
   useLive: "a program uses one framework",
+  useLiveAggregate: "a program uses one framework",
   useLiveList: "a program uses one framework",
 };
 

@@ -1,12 +1,14 @@
 import { computed, type ShallowRef, shallowRef, toValue, watchEffect } from "vue";
+import type { AggregateOptions, GroupOf, NumericOf } from "../../api/aggregates.ts";
 import type { FilterInput, Offers } from "../../api/checked_text.ts";
 import type { ListNotString, OrderInput } from "../../api/read_options.ts";
 import type { ApiResource, FieldOf, FieldsOfOrder, IncludeOf, RowOf } from "../../api/rows.ts";
-import { liveList } from "../live/list_source.ts";
+import { liveAggregate, type LiveAggregateState, liveList } from "../live/list_source.ts";
 import type { LiveListState } from "../live/live_list_state.ts";
 import type { Store } from "../live/store.ts";
 import {
   componentQuery,
+  type HookOptions,
   type HookQuery,
   initialState,
   isSameStore,
@@ -41,6 +43,26 @@ export function useLiveList<
 ): Readonly<ShallowRef<LiveListState<RowOf<R, Fields | FieldsOfOrder<Order>, Included>>>> {
   const create = liveList<R, Fields, Included, Filter, Order>;
   return follow(() => componentQuery(create, "list", resource, toValue(query)));
+}
+
+/** Returns a Vue ref of a live aggregate, as {@link useLiveList} does for a list. */
+export function useLiveAggregate<
+  R extends ApiResource,
+  Key extends FieldOf<R> = never,
+  Count extends boolean = never,
+  Sum extends NumericOf<R> = never,
+  Avg extends NumericOf<R> = never,
+  Min extends FieldOf<R> = never,
+  Max extends FieldOf<R> = never,
+  const Filter extends FilterInput = FilterInput,
+>(
+  resource: Offers<R, "aggregate">,
+  query: RefOrGetter<
+    AggregateOptions<R, Key, Count, Sum, Avg, Min, Max, Filter> & HookOptions
+  >,
+): Readonly<ShallowRef<LiveAggregateState<GroupOf<R, Key, Count, Sum, Avg, Min, Max>>>> {
+  const create = liveAggregate<R, Key, Count, Sum, Avg, Min, Max, Filter>;
+  return follow(() => componentQuery(create, "aggregate", resource, toValue(query)));
 }
 
 function follow<T>(read: () => ShownStore<T>): Readonly<ShallowRef<T>> {

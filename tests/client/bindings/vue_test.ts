@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { createSSRApp, effectScope, h, nextTick, shallowRef, watchEffect } from "vue";
 import { renderToString } from "vue/server-renderer";
 import { liveAggregate, rsql } from "../../../exports/client.ts";
-import { useLive, useLiveList } from "../../../src/client/bindings/vue.ts";
+import { useLive, useLiveAggregate, useLiveList } from "../../../src/client/bindings/vue.ts";
 import { eventually, withPostsPage } from "../support/posts_page.ts";
 import { valueStore } from "../support/value_store.ts";
 
@@ -55,15 +55,22 @@ Deno.test("a list of Vue changes with the meaning of its query only, and keeps t
         ...{ filter: rsql`id<=${max.value.id}`, orderBy: ["-id"], keepPreviousData: true },
       }));
       const count = useLive(() => liveAggregate(api.posts, { filter: `id<=${max.value.id}` }));
+      const total = useLiveAggregate(api.posts, () => ({
+        ...{ filter: `id<=${max.value.id}`, count: true, keepPreviousData: true },
+      }));
+      void (() => useLiveAggregate(api.posts, { max: ["title"] }).value.groups[0]?.max.title);
+      // @ts-expect-error: there is no field `titel`.
+      void (() => useLiveAggregate(api.posts, { groupBy: ["titel"] }));
       watchEffect(() => {
         const { items, status } = state.value;
-        shown.push(`${status} ${items.map(({ title }) => title)} ${count.value.groups.length}`);
+        const counts = [count.value.groups.length, total.value.groups[0]?.count];
+        shown.push(`${status} ${items.map(({ title }) => title)} ${counts}`);
       });
     });
-    await eventually(() => shown.at(-1) === "live t1 1", () => shown);
+    await eventually(() => shown.at(-1) === "live t1 1,1", () => shown);
     max.value = { id: 2 };
-    await eventually(() => shown.at(-1) === "live t2,t1 1", () => shown);
-    const changes = shown.slice(shown.indexOf("live t1 1"));
+    await eventually(() => shown.at(-1) === "live t2,t1 1,2", () => shown);
+    const changes = shown.slice(shown.indexOf("live t1 1,1"));
     assertEquals(changes.filter((text) => text.startsWith("connecting  ")), []);
     scope.stop();
   }));
