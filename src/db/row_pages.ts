@@ -43,7 +43,9 @@ export function rowPages(
         try {
           return await read(limit);
         } catch (error) {
-          if (limit === 1 || !isTooLarge(error)) throw error;
+          if (limit === 1 || !(error instanceof DatabaseError && error.kind === "too-large")) {
+            throw error;
+          }
         }
       }
     },
@@ -84,7 +86,3 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
 
 /** The row limit of a too large page is divided by this. High: each limit needs separate SQL. */
 const shrinkage = 8;
-
-function isTooLarge(error: unknown): boolean {
-  return error instanceof DatabaseError && error.kind === "too-large";
-}

@@ -85,7 +85,9 @@ function fieldOf(column: ColumnInfo, resource: Resource): FieldSchema {
       : { schema: structureSchema(column, responseColumnSchema) }),
     ...(isWritten ? {} : { readOnly: true }),
     ...(column.rowFunction === undefined ? {} : { onSelect: true }),
-    ...(isWritten && isFixed(column, resource) ? { createOnly: true } : {}),
+    ...(isWritten && (column.primaryKey || resource.fields.immutable.has(column))
+      ? { createOnly: true }
+      : {}),
     ...(resource.varyingFields.has("readable") ? { perUser: true } : {}),
   };
 }
@@ -103,11 +105,6 @@ function rulesOf(column: ColumnInfo): Partial<FieldSchema> {
 /** Converts a bigint to a JSON number. OpenAPI tools read long integers as doubles anyway. */
 function inJson(limit: unknown): unknown {
   return typeof limit === "bigint" ? Number(limit) : limit;
-}
-
-/** Returns true if an update cannot change the column. A body may contain the stored value. */
-function isFixed(column: ColumnInfo, { fields }: Resource): boolean {
-  return column.primaryKey || fields.immutable.has(column);
 }
 
 /** Returns true if a nested row in the body can determine the foreign key. */

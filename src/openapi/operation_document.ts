@@ -36,7 +36,9 @@ export function operationDocument(
     : null;
   const body = contentOf(endpoint, schema);
   const parameters = [
-    ...route.path.startsWith("/:id") ? [idParameter(resource)] : [],
+    ...route.path.startsWith("/:id")
+      ? [{ name: "id", in: "path", required: true, ...keySegmentSchema(resource.table) }]
+      : [],
     ...queryParameters[endpoint.name]?.(resource) ?? [],
     ...functionParameters(found === undefined ? [] : candidatesOf(found), route),
     ...requestHeaders(route, resource, facts),
@@ -108,10 +110,6 @@ function operationId({ endpoint, method }: Route, name: string, procedure: strin
   return verb + rest.map(pascalName).join("") + name;
 }
 
-function idParameter({ table }: Resource): JsonSchema {
-  return { name: "id", in: "path", required: true, ...keySegmentSchema(table) };
-}
-
 /** Returns the body schema for each media type of a route, or null for a route without a body. */
 function contentOf({ name, rawTypes = [] }: Endpoint, schema: JsonSchema | null) {
   if (name === "import") {
@@ -177,7 +175,8 @@ function possibleProblems(
       ? []
       : ["unauthorized" as const],
     ...endpoint.accesses.every((access) => resource.policy.public.has(access)) &&
-        name !== "procedure" && !mayLackFields(name, resource)
+        name !== "procedure" &&
+        !(resource.varyingFields.has("readable") && (name === "search" || name === "subscribe"))
       ? []
       : ["forbidden" as const],
     ...namesRow || ["subscribe", "subscribe-aggregate", "batch-replace", "procedure"].includes(name)
@@ -198,11 +197,6 @@ function possibleProblems(
     ...["internal-error", "overloaded", "database-unavailable", "schema-changed"] as const,
     ...facts.hasAuthentication ? ["identity-unavailable" as const] : [],
   ];
-}
-
-/** Returns true if a search or stream can need fields that the user cannot read. */
-function mayLackFields(name: Route["endpoint"]["name"], { varyingFields }: Resource): boolean {
-  return varyingFields.has("readable") && (name === "search" || name === "subscribe");
 }
 
 function writeProblems({ isIdempotent }: OpenapiInput): readonly ProblemSlug[] {

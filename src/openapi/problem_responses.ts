@@ -30,34 +30,32 @@ export class ProblemResponses {
 
   #ref(status: number, slugs: readonly ProblemSlug[]): JsonSchema {
     const name = slugs.map(pascalName).join("Or");
-    if (!this.#components.has(name)) this.#components.set(name, response(status, slugs));
+    if (!this.#components.has(name)) {
+      this.#components.set(name, {
+        description: slugs.map((slug) => `\`${problemCode(slug)}\`: ${problemCodes[slug].title}.`)
+          .join(" "),
+        ...headersOf(status, slugs),
+        content: {
+          "application/problem+json": {
+            schema: {
+              allOf: [
+                { $ref: "#/components/schemas/Problem" },
+                {
+                  type: "object",
+                  properties: { code: { type: "string", enum: slugs.map(problemCode) } },
+                },
+              ],
+            },
+          },
+        },
+      });
+    }
     return { $ref: `#/components/responses/${name}` };
   }
 }
 
 // The cast is safe: the type of `problemCodes` has exactly the codes as keys.
 const order = Object.keys(problemCodes) as ProblemSlug[];
-
-function response(status: number, slugs: readonly ProblemSlug[]): JsonSchema {
-  return {
-    description: slugs.map((slug) => `\`${problemCode(slug)}\`: ${problemCodes[slug].title}.`)
-      .join(" "),
-    ...headersOf(status, slugs),
-    content: {
-      "application/problem+json": {
-        schema: {
-          allOf: [
-            { $ref: "#/components/schemas/Problem" },
-            {
-              type: "object",
-              properties: { code: { type: "string", enum: slugs.map(problemCode) } },
-            },
-          ],
-        },
-      },
-    },
-  };
-}
 
 const text = { schema: { type: "string" } };
 const whole = { schema: { type: "integer", minimum: 0 } };

@@ -60,7 +60,14 @@ export async function findCandidateKeys(
   ];
   for await (const keys of pages) {
     found.push(...await keepReadable(keys, searched, reads));
-    if (found.length > maxCandidates) throw tooManyMatches();
+    if (found.length > maxCandidates) {
+      throw new Problem(
+        "query-too-expensive",
+        `Cannot search: more than ${maxCandidates} rows that you may read have these words. Search ` +
+          "for more words",
+        { details: { limit: maxCandidates } },
+      );
+    }
   }
   return unique([found], searched.index);
 }
@@ -127,15 +134,6 @@ async function readable(
 /** Removes duplicate keys: a document that changes during a search can be on two pages. */
 function unique(pages: readonly (readonly Key[])[], { table }: SearchIndex): readonly Key[] {
   return [...new Map(pages.flat().map((key) => [keyId(key, table), key])).values()];
-}
-
-function tooManyMatches(): Problem {
-  return new Problem(
-    "query-too-expensive",
-    `Cannot search: more than ${maxCandidates} rows that you may read have these words. Search ` +
-      "for more words",
-    { details: { limit: maxCandidates } },
-  );
 }
 
 /** Returns the 503 for a search whose engine does not respond or whose index is not filled yet. */

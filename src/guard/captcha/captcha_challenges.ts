@@ -173,7 +173,12 @@ export const headerTextOptionRule = textLike("a string without spaces", /^[\x21-
 export const captchaOptionRules = groupOf<CaptchaOptions>()({
   verifier: testedValue<CaptchaVerifier>(
     "a verifier: an object with a provider, a siteKey and a function verify",
-    isVerifier,
+    (verifier) =>
+      typeof verifier === "object" && verifier !== null && "verify" in verifier &&
+      typeof verifier.verify === "function" &&
+      ["provider", "siteKey"].every((name) =>
+        headerTextOptionRule.rules.fits(Reflect.get(verifier, name))
+      ),
   ).required(),
   tokenHeader: textLike("the name of a header", /^[\w!#$%&'*+.^`|~-]+$/)
     .default(captchaHeaders.token),
@@ -208,13 +213,4 @@ export function requireCaptchaVerifier(
   const { provider, hasActions = true } = configured.verifier;
   if (action === undefined || hasActions) return;
   throw new Error(`${option}.action names an action, and ${provider} knows none`);
-}
-
-/** Returns true for a verifier whose provider and site key can be sent in headers. */
-function isVerifier(verifier: unknown): boolean {
-  return typeof verifier === "object" && verifier !== null && "verify" in verifier &&
-    typeof verifier.verify === "function" &&
-    ["provider", "siteKey"].every((name) =>
-      headerTextOptionRule.rules.fits(Reflect.get(verifier, name))
-    );
 }

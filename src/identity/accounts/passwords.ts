@@ -35,7 +35,17 @@ export function createPasswords(
   given: PasswordHasher | ScryptCost,
   runtime: Pick<Runtime, "clock" | "random">,
 ) {
-  const hasher = "verify" in given ? given : scryptHasher(given, runtime);
+  const hasher: PasswordHasher = "verify" in given ? given : {
+    async hash(password) {
+      const salt = runtime.random.bytes(16);
+      return formatHash({ cost: given, salt, key: await deriveKey(password, salt, given) });
+    },
+    async verify(password, hash) {
+      const stored = parseHash(hash);
+      if (stored === null) return false;
+      return timingSafeEqual(await deriveKey(password, stored.salt, stored.cost), stored.key);
+    },
+  };
   const inTurn = hashQueue(runtime);
   let fake: Promise<string> | null = null;
   return {
@@ -61,20 +71,6 @@ export function createPasswords(
 /** Unifies characters that can be typed in several ways (NIST SP 800-63B, 3.1.1.2). */
 function normalized(password: string): string {
   return password.normalize("NFKC");
-}
-
-function scryptHasher(cost: ScryptCost, { random }: Pick<Runtime, "random">): PasswordHasher {
-  return {
-    async hash(password) {
-      const salt = random.bytes(16);
-      return formatHash({ cost, salt, key: await deriveKey(password, salt, cost) });
-    },
-    async verify(password, hash) {
-      const stored = parseHash(hash);
-      if (stored === null) return false;
-      return timingSafeEqual(await deriveKey(password, stored.salt, stored.cost), stored.key);
-    },
-  };
 }
 
 const keyBytes = 32;

@@ -70,9 +70,17 @@ export function parseQuery(raw: string, strict = true, more = noParameters): Que
     const value = equals < 0 ? "" : decode(segment.slice(equals + 1));
     if (!knownParameters.has(name) && !more.has(name)) {
       // An unencoded `&&` between comparisons of a filter looks like an empty parameter.
-      if (isAfterEmpty || /[=!<>~;,]/.test(name) || value.startsWith("=")) throw unencoded();
+      if (isAfterEmpty || /[=!<>~;,]/.test(name) || value.startsWith("=")) {
+        throw invalidParameter(
+          "The query looks like a truncated filter: encode & as %26, and so ; , = where values have them",
+        );
+      }
       if (strict) refuseNearMiss(name, more);
-      if (strict && otherFilter.test(`${name}=${value}`)) throw filterOfOthers(name);
+      if (strict && otherFilter.test(`${name}=${value}`)) {
+        throw invalidParameter(
+          `Unknown parameter "${name}": write conditions as "filter", for example filter=age>=18`,
+        );
+      }
       if (strict && ++unknown > maxUnknown) throw tooManyUnknown();
       continue;
     }
@@ -133,12 +141,6 @@ export function parseLimit(text: string | null, limits: PageLimits): number {
 const otherFilter =
   /^[^=]*=(?:not\.)?(?:(?:n?eq|i?like)\.|[gl]te?\.-?\d|is\.(?:null|true|false)$|in\.\(|c[sd]\.[{[])|^(?:[^=]*\.)?(?:or|and)=\(/;
 
-function filterOfOthers(name: string): Problem {
-  return invalidParameter(
-    `Unknown parameter "${name}": write conditions as "filter", for example filter=age>=18`,
-  );
-}
-
 function refuseNearMiss(name: string, more: ReadonlySet<string>): void {
   if (name.length > maxNearMissLength) return;
   if (name === "on") {
@@ -165,12 +167,6 @@ function tooManyUnknown(): Problem {
 }
 
 const knownByPlainName = namesByNormalForm(knownParameters);
-
-function unencoded(): Problem {
-  return invalidParameter(
-    "The query looks like a truncated filter: encode & as %26, and so ; , = where values have them",
-  );
-}
 
 function decode(text: string): string {
   const spaced = text.includes("+") ? text.replaceAll("+", " ") : text;

@@ -2,7 +2,7 @@ import type { User } from "../../auth/authorize.ts";
 import { databaseHandle } from "../../db/database_handle.ts";
 import type { Driver } from "../../db/driver.ts";
 import { driverActingAs } from "../../db/transact.ts";
-import type { Relation, Relations } from "../../schema/relation.ts";
+import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 
@@ -120,7 +120,10 @@ function sharedView(resource: Resource, own: Partial<Resource>, safeNumbers: boo
       // Computed when needed, because most requests use no relation.
       relations: {
         get(this: SeenResource) {
-          const value = relationsOf(resource, this);
+          // Related rows would reveal columns that the caller cannot read.
+          const value = new Map(
+            [...resource.relations].filter(([, relation]) => isSeen(relation, this)),
+          );
           Object.defineProperty(this, "relations", { value });
           return value;
         },
@@ -137,11 +140,6 @@ function sharedView(resource: Resource, own: Partial<Resource>, safeNumbers: boo
       },
     },
   );
-}
-
-/** Omits relations whose columns the caller cannot read, because related rows would reveal them. */
-function relationsOf({ relations }: Resource, seen: Resource): Relations {
-  return new Map([...relations].filter(([, relation]) => isSeen(relation, seen)));
 }
 
 function isSeen({ steps: [first, second] }: Relation, { withheld, served }: Resource): boolean {

@@ -241,14 +241,12 @@ export function rowsReply(
 ): DataReply {
   const { table, stored } = resource;
   const shown = maskRows(rows, stored, viewOf(resource), included);
-  return jsonReply(status, { items: recorded.size === 0 ? shown : withIds(shown, rows) });
-
-  function withIds(shown: readonly Row[], rows: readonly Row[]): readonly Row[] {
-    return shown.map((item, index) => {
+  return jsonReply(status, {
+    items: recorded.size === 0 ? shown : shown.map((item, index) => {
       const id = recorded.get(keyId(keyOf(rows[index] ?? {}, table), table));
       return id === undefined ? item : { ...item, _optimisticId: id };
-    });
-  }
+    }),
+  });
 }
 
 /** Throws a 422 if the response would be too large. Call it before the transaction ends. */

@@ -27,13 +27,12 @@ export type OpenSearchClient = ReturnType<typeof createOpenSearchClient>;
 /** Creates the client of a cluster. Its first request loads the library. */
 export function createOpenSearchClient(options: ClientOptions) {
   let loading: Promise<Client> | null = null;
-  const connected = () => loading ??= connect(options);
   return {
     /** Returns the response of a server. A status of 404 does not throw. */
     async request(
       { method, path, query, body, lines, signal, timeoutMs }: OpenSearchRequest,
     ): Promise<{ readonly status: number; readonly body: unknown }> {
-      const client = await connected();
+      const client = await (loading ??= connect(options));
       signal?.throwIfAborted();
       const call = client.transport.request({
         ...{ method, path },

@@ -46,7 +46,20 @@ export function createDescriptionPages(
   return [
     ...describes ? [...documents, ...reference] : [],
     ...mcp === null ? [] : [llms],
-    indexPageAt(basePath, resources),
+    {
+      path: basePath === "" ? "/" : basePath,
+      isOpen: false,
+      description: describePage({
+        ...{ id: "describeIndex", summary: "What the caller can do" },
+        answers: { 200: { schema: { type: "object" } } },
+      }),
+      // If the base path is `/`, a route of the deployer takes precedence over the index page.
+      ...(basePath === "" ? { yields: true } : {}),
+      at: (requested, prefix) =>
+        requested === `${basePath}/` || (requested === basePath && requested !== "")
+          ? (request) => indexReply(request, resources, prefix)
+          : null,
+    },
   ];
 }
 
@@ -101,23 +114,6 @@ function documentReply({ headers }: Request, type: string, text: string, tag: st
   return listsTag(headers.get("if-none-match") ?? "", [tag])
     ? { status: 304, headers: cached, body: null }
     : { status: 200, headers: { "content-type": type, ...cached }, body: text };
-}
-
-/** If the base path is `/`, a route of the deployer takes precedence over the index page. */
-function indexPageAt(basePath: string, resources: readonly Resource[]): ServicePage {
-  return {
-    path: basePath === "" ? "/" : basePath,
-    isOpen: false,
-    description: describePage({
-      ...{ id: "describeIndex", summary: "What the caller can do" },
-      answers: { 200: { schema: { type: "object" } } },
-    }),
-    ...(basePath === "" ? { yields: true } : {}),
-    at: (requested, prefix) =>
-      requested === `${basePath}/` || (requested === basePath && requested !== "")
-        ? (request) => indexReply(request, resources, prefix)
-        : null,
-  };
 }
 
 async function indexReply(

@@ -129,7 +129,9 @@ export class PostgresReads implements Connection {
     } catch (error) {
       await cancelled;
       // The read only waited for the lock of a table, so the request is not the cause.
-      if (isLate && await this.#isBlocked(session, statement)) throw lockTimeout();
+      if (isLate && await this.#isBlocked(session, statement)) {
+        throw ended("unavailable", "another session locks the table");
+      }
       throw stopped ?? error;
     } finally {
       endWatch();
@@ -155,10 +157,6 @@ export class PostgresReads implements Connection {
 
 /** An EXPLAIN that takes longer than this, in milliseconds, certainly waits for a lock. */
 const explainLimitMs = 1_000;
-
-function lockTimeout(): DatabaseError {
-  return ended("unavailable", "another session locks the table");
-}
 
 function tooLarge(): DatabaseError {
   return ended("too-large", "its rows have too many bytes");

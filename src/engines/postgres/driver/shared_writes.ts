@@ -1,7 +1,7 @@
 import { runAfterPendingIo } from "../../../runtime/runtime.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { Connection, QueryResult } from "../../../db/driver.ts";
-import type { PostgresConnection, PostgresResult } from "./postgres_connection.ts";
+import type { PostgresConnection } from "./postgres_connection.ts";
 import type { PostgresReadDependencies } from "./postgres_reads.ts";
 import { runStatement, translate, whenOpen, writesRows } from "./run_statement.ts";
 
@@ -191,7 +191,9 @@ export class SharedWrites implements Connection {
         results: writes.map(() => ({ status: "rejected" as const, reason })),
       };
     }
-    return isCommitted(commit) && results.every(({ status }) => status === "fulfilled")
+    // After a failed statement, the response of COMMIT is ROLLBACK.
+    return commit.status === "fulfilled" && commit.value.command === "COMMIT" &&
+        results.every(({ status }) => status === "fulfilled")
       ? { outcome: "committed", results }
       : { outcome: "rolled back", results };
   }
@@ -224,9 +226,4 @@ interface SentTransaction {
   /** `separate`: the server has rejected BEGIN, so each statement was a separate transaction. */
   readonly outcome: "committed" | "rolled back" | "separate" | "unknown";
   readonly results: readonly Outcome<QueryResult>[];
-}
-
-/** Returns true if COMMIT has committed. After a failed statement, its response is ROLLBACK. */
-function isCommitted(commit: Outcome<PostgresResult>): boolean {
-  return commit.status === "fulfilled" && commit.value.command === "COMMIT";
 }

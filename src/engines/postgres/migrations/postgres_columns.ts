@@ -57,10 +57,9 @@ function droppedBefore(table: TableMigration, { name }: ColumnShape): MigrationS
 /** Returns the steps that restore a column's unchanged indexes and constraints after its drop. */
 function partsOf(table: TableMigration, { name }: ColumnShape): readonly MigrationStep[] {
   const { indexes, uniques, checks } = table.pair.shape;
-  const isNew = (part: unknown) =>
-    table.differences.some((one) => "declared" in one && one.declared === part);
   const isLost = (part: unknown, columns: readonly string[]) =>
-    columns.some((one) => one.toLowerCase() === name.toLowerCase()) && !isNew(part);
+    columns.some((one) => one.toLowerCase() === name.toLowerCase()) &&
+    !table.differences.some((one) => "declared" in one && one.declared === part);
   const constrain = (given: string | null, constraint: string) => {
     const called = given === null ? "" : `CONSTRAINT ${quoteIdentifier(given)} `;
     return alter(table, `ADD ${called}${constraint}`, `${name}: as before`);

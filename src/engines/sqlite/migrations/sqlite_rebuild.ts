@@ -93,8 +93,6 @@ function newDefinitions(table: TableMigration) {
   );
   const isCounted = counts && shape.columns.some(({ countsUp }) => countsUp);
   const kept = keptColumns(table);
-  const isOwn = (columns: readonly string[]) =>
-    columns.every((name) => shape.columns.some((one) => isSameName(one.name, name)));
   const declaredKeys = shape.foreignKeys.map(({ columns }) => columns);
   return {
     options,
@@ -107,7 +105,7 @@ function newDefinitions(table: TableMigration) {
       ...declared.filter(({ column }) => column === null).map(({ text }) => text),
       ...keptConstraints(table, old, kept),
       ...current.foreignKeys.filter((key) =>
-        isOwn(key.columns) &&
+        key.columns.every((name) => shape.columns.some((one) => isSameName(one.name, name))) &&
         !table.of("superfluous-foreign-key").some(({ existing }) =>
           isSameSet(existing.columns, key.columns) && isSameName(existing.table, key.table)
         ) &&
