@@ -66,7 +66,11 @@ export function isRequiredOnCreate(column: ColumnInfo, resource: Resource): bool
   if (!isRequired(column) || column.default !== null || resource.generated.has(column)) {
     return false;
   }
-  return !isFilledByRelation(column, resource);
+  // A nested row in the body can determine the foreign key.
+  return !resource.nestedWrites ||
+    [...resource.relations.values()].every(({ type, steps: [step] }) =>
+      type !== "belongsTo" || !step.own.includes(column)
+    );
 }
 
 function fieldOf(column: ColumnInfo, resource: Resource): FieldSchema {
@@ -105,12 +109,4 @@ function rulesOf(column: ColumnInfo): Partial<FieldSchema> {
 /** Converts a bigint to a JSON number. OpenAPI tools read long integers as doubles anyway. */
 function inJson(limit: unknown): unknown {
   return typeof limit === "bigint" ? Number(limit) : limit;
-}
-
-/** Returns true if a nested row in the body can determine the foreign key. */
-function isFilledByRelation(column: ColumnInfo, { nestedWrites, relations }: Resource): boolean {
-  return nestedWrites &&
-    [...relations.values()].some(({ type, steps: [step] }) =>
-      type === "belongsTo" && step.own.includes(column)
-    );
 }

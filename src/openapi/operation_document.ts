@@ -190,25 +190,18 @@ function possibleProblems(
       : name === "procedure"
       ? ["validation-error" as const, "query-too-expensive" as const]
       : [],
-    ...isWrite ? writeProblems(facts) : [],
-    ...operationProperties[name].problems,
-    ...tagProblems(name, resource),
-    ...protectionProblems(route, resource, facts),
-    ...["internal-error", "overloaded", "database-unavailable", "schema-changed"] as const,
-    ...facts.hasAuthentication ? ["identity-unavailable" as const] : [],
-  ];
-}
-
-function writeProblems({ isIdempotent }: OpenapiInput): readonly ProblemSlug[] {
-  return [
-    "conflict",
-    "query-too-expensive",
-    ...isIdempotent
+    ...isWrite ? ["conflict", "query-too-expensive"] as const : [],
+    ...isWrite && facts.isIdempotent
       ? [
         ...["idempotency-in-flight", "idempotency-answer-not-kept"] as const,
         ...["idempotency-key-reused", "store-unavailable"] as const,
       ]
       : [],
+    ...operationProperties[name].problems,
+    ...tagProblems(name, resource),
+    ...protectionProblems(route, resource, facts),
+    ...["internal-error", "overloaded", "database-unavailable", "schema-changed"] as const,
+    ...facts.hasAuthentication ? ["identity-unavailable" as const] : [],
   ];
 }
 

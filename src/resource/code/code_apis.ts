@@ -10,7 +10,7 @@ import { keyFilter, parseKey } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableLike } from "../../schema/table_like.ts";
-import type { CodeCaller, Resource, TransactionPart } from "../model/resource.ts";
+import type { CodeCaller, Resource } from "../model/resource.ts";
 import { requireTableInfo } from "../define/resource_definition.ts";
 import { get } from "../operations/get.ts";
 import { subscribe } from "../operations/subscribe.ts";
@@ -153,8 +153,11 @@ export class CodeApis {
       return await answer(endpoint, call, { ...caller, within: null }, resource);
     }
     return await within.join((part) => {
-      const joined = resourcesInTransaction(part, resource.driver)(resource);
-      return answer(endpoint, call, { ...caller, within: part.within }, joined);
+      // Only the resources of this database use its open transaction.
+      const joined = changedResources(({ driver, sqlPlans }) =>
+        driver === resource.driver ? { driver: part.driver, db: part.handle(sqlPlans) } : null
+      );
+      return answer(endpoint, call, { ...caller, within: part.within }, joined(resource));
     }, caller.isSystem);
   }
 
@@ -227,19 +230,6 @@ function tooDeep({ name: operation }: Endpoint, { name }: Resource): Error {
 
 /** Returns a changed copy of a resource. For one resource, every call returns the same copy. */
 export type ResourceTransform = (resource: Resource) => Resource;
-
-/**
- * Returns a transform that makes the resources of a database use its open transaction. Resources of
- * other databases remain unchanged.
- */
-function resourcesInTransaction(
-  part: TransactionPart,
-  base: Resource["driver"],
-): ResourceTransform {
-  return changedResources((resource) =>
-    resource.driver === base ? { driver: part.driver, db: part.handle(resource.sqlPlans) } : null
-  );
-}
 
 /**
  * Returns a transform for calls by the system. The copy allows access to all rows and fields, and

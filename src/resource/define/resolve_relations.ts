@@ -108,7 +108,13 @@ function stepsOf(options: RelationOptions, ends: Ends): Relation["steps"] {
   const step = (table: TableInfo, own: readonly ColumnInfo[], other: readonly ColumnInfo[]) =>
     relationStep(table, pairsOf(own, other, fault));
   const named = (reference: RelationOptions["foreignKey"] | undefined, table: TableInfo) =>
-    reference === undefined ? table.primaryKey : findColumns(reference, table, fault);
+    reference === undefined ? table.primaryKey : [reference].flat().map((one) => {
+      const found = typeof one === "string"
+        ? table.byName.get(one)
+        : table.columns.find((known) => known === columnInfoOf(one));
+      if (found === undefined) throw fault(`its column is none of "${table.name}"`);
+      return found;
+    });
   switch (type) {
     case "belongsTo":
       return [step(target, named(foreignKey, owner), named(references, target))];
@@ -153,20 +159,6 @@ function pairsOf(
     }: foreignKey and references must be ` +
       "lists of as many, or of as many as the primary key has",
   );
-}
-
-function findColumns(
-  references: RelationOptions["foreignKey"],
-  table: TableInfo,
-  fault: (message: string) => Error,
-): readonly ColumnInfo[] {
-  return [references].flat().map((reference) => {
-    const found = typeof reference === "string"
-      ? table.byName.get(reference)
-      : table.columns.find((known) => known === columnInfoOf(reference));
-    if (found === undefined) throw fault(`its column is none of "${table.name}"`);
-    return found;
-  });
 }
 
 /**
