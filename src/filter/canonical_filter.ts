@@ -12,9 +12,8 @@ import {
 } from "./operators/operator_registry.ts";
 
 /**
- * Returns the canonical string of a filter. Filters over a table with the same string are
- * equivalent, so their subscribers can share work. The order and repetition of terms and list
- * values, aliases and parentheses do not affect the string.
+ * Returns a filter's canonical string: equal strings mean equivalent filters, whose subscribers
+ * share work. Order, repetition, aliases and parentheses do not affect it.
  */
 export function canonicalFilterText(filter: Filter): string {
   switch (filter.kind) {

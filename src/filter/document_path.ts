@@ -43,10 +43,7 @@ export function partsOfPaths(paths: readonly JsonPath[]): DocumentParts | null {
   return [...inner].map(([name, rest]) => [name, partsOfPaths(rest)]);
 }
 
-/**
- * Returns a document with only the selected values. Elements of an array keep their positions. A
- * value that is not in the document is absent. Returns undefined for a string, a number or null.
- */
+/** Returns only the selected values of a document. Elements of an array keep their positions. */
 export function selectParts(document: unknown, parts: DocumentParts): unknown {
   if (typeof document !== "object" || document === null || isExactNumber(document)) return;
   const found = parts.flatMap(([name, inner]): (readonly [string, unknown])[] => {

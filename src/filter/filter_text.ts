@@ -1,9 +1,6 @@
 import { RuleFault } from "./rule_fault.ts";
 
-/**
- * Marks the place of a value in a filter that code builds as a string. Unicode reserves U+FDD0 for
- * internal use by programs, so ordinary strings do not contain it.
- */
+/** Marks a value's place in a filter string. U+FDD0 is reserved for internal use by programs. */
 export const placeholder = "\ufdd0";
 
 /** Marks the results of `rsql`. JSON cannot contain a symbol, so users cannot send a template. */

@@ -18,10 +18,7 @@ export interface JsonNumberOperand {
 
 export type JsonOperandType = "text" | "number" | "boolean";
 
-/**
- * Parses a literal by its form: a JSON number, `true` or `false`, or else a string. A quoted
- * literal is always a string. Throws `InvalidValue` for a number of more than 1,000 digits.
- */
+/** Parses a JSON literal. Throws `InvalidValue` for a number of more than 1,000 digits. */
 export function parseJsonOperand({ text, quoted }: Literal): JsonOperand {
   if (quoted) return text;
   if (text === "true" || text === "false") return text === "true";

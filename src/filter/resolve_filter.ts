@@ -65,10 +65,7 @@ export type ResolveComparison = (
 /** Resolves a rule that a template contains as a term, by its index in the template's values. */
 export type ResolveInserted = (index: number, context: FilterContext) => Filter;
 
-/**
- * Resolves a parsed filter like {@link resolveFilter}. `toFilter` resolves comparisons. `insert`
- * resolves the policies and filters that a template contains. Without `insert`, these are errors.
- */
+/** Resolves like {@link resolveFilter}. Without `insert`, policies and filters are errors. */
 export function resolveFilterWith(
   syntax: FilterSyntax,
   context: FilterContext,
@@ -192,10 +189,7 @@ function fieldNames({ mayFilter, readable = [] }: FilterContext): readonly strin
   return readable.filter(mayFilter).map(({ name }) => name);
 }
 
-/**
- * Resolves `project.owner.name` to the relations `project` and `owner`, and the column `name`.
- * Names after a JSON column lead into its documents. No relation has the same name as a column.
- */
+/** Resolves `project.owner.name` to relations and a column. A JSON column's path can follow. */
 function walkPath(names: readonly string[], context: FilterContext): FoundField | null {
   const walk: Relation[] = [];
   let here = context;

@@ -51,9 +51,8 @@ export function createScopeResolver(context: ScopeContext, observe: Observer): S
 const maxExamined = 200;
 
 /**
- * Resolves the result of a scope function to a filter. An empty string matches nothing. Throws a
- * plain Error for a mistake of the deployer: a string that does not parse, a column of another
- * table, or a value that is not a filter.
+ * Resolves a scope function's result to a filter. An empty string matches nothing. Throws a plain
+ * Error for a mistake of the deployer, such as another table's column.
  */
 export function resolveScopeFilter(
   scope: Rule | string,
@@ -101,20 +100,14 @@ function everything(table: TableInfo, context: ScopeContext): FilterContext {
   };
 }
 
-/**
- * Resolves a comparison of a scope that is a plain string. If a property of the user is missing,
- * JavaScript interpolates `undefined` or `null`. A comparison with such a word matches no row.
- */
+/** A missing property of the user becomes `undefined` or `null` in a string, and matches no row. */
 function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: Operator): Filter {
   // The word also counts in quotes, because code can put quotes around every interpolated value.
   const isMissing = ({ text }: Literal) => text === "undefined" || text === "null";
   return syntax.values.some(isMissing) ? missingRows : resolveComparison(syntax, field, operator);
 }
 
-/**
- * Throws unless the value is a filter of the table: code without type checks can return any value.
- * If `user` is given, the user must also have the right to filter by all fields of the filter.
- */
+/** Throws unless the value is a filter of the table whose fields `user`, if set, may filter by. */
 export function requireFilter(
   filter: Filter,
   table: TableInfo,

@@ -2,9 +2,8 @@ import type { FilterContext } from "./resolve_filter.ts";
 import { type ComparisonSyntax, type FilterSyntax, termsOfSyntax } from "./syntax/filter_syntax.ts";
 
 /**
- * Returns a message if two comparisons test different columns of related rows, such as
- * `members.userId==7;members.role==admin`. Two different members can satisfy these comparisons,
- * which is often a mistake. Otherwise returns null: two tests of one column are usually intended.
+ * Returns a message if two comparisons test different columns of related rows: two different rows
+ * can satisfy `members.userId==7;members.role==admin`, which is often a mistake.
  */
 export function separateRows(syntax: FilterSyntax, context: FilterContext): string | null {
   if (syntax.kind === "and") {

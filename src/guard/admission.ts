@@ -28,11 +28,10 @@ export interface AdmissionOptions extends RequestProofOfWorkOptions {
 }
 
 /**
- * Applies all limits and challenges to one request. Call {@link countRequest} first, then
- * {@link admit}, and {@link charge} when the number of items is known. Each of these throws a 428
- * or 429 if it refuses the request, and returns a promise only if it must wait. At the end,
- * {@link finishReply} or {@link finishError} adds headers, and refunds tokens after some errors.
- * {@link decideAdmission} defines the order of the limits.
+ * Applies all limits and challenges to a request: first {@link countRequest}, then {@link admit},
+ * and {@link charge} when the number of items is known. Each throws a 428 or 429, and returns a
+ * promise only if it must wait. At the end, {@link finishReply} or {@link finishError} adds
+ * headers, and refunds tokens after some errors.
  */
 export class Admission implements IdempotentAdmission, Debit {
   readonly #options: AdmissionOptions;
@@ -286,8 +285,7 @@ export type AdmissionVerdict =
 
 /**
  * Returns the next step for a request. Only this function defines the order: the rate limit, the
- * budget, then the challenges that the operation requires. A CAPTCHA comes before proof of work.
- * One solution counts both for the operation and for missing tokens.
+ * budget, a CAPTCHA, then proof of work. One solution also counts for missing tokens.
  */
 export function decideAdmission(facts: AdmissionInput): AdmissionVerdict {
   if (facts.isRateLimited) return { kind: "refuse", limit: "rateLimit" };

@@ -1,7 +1,6 @@
 /**
- * Returns the client's address, or null if unknown. Only the last entries of `X-Forwarded-For` are
- * trusted, one for each of your own proxies: the client may have written the entries before these.
- * If the header is malformed or too short, the address is that of the connection.
+ * Returns the client's address, or null. Only the last entries of `X-Forwarded-For`, one for each
+ * own proxy, are trusted: clients can write the others. If any are missing, the connection counts.
  */
 export function clientAddress(
   headers: Headers,
@@ -12,10 +11,7 @@ export function clientAddress(
   return forwarded ?? socketAddress;
 }
 
-/**
- * Returns the group of an address. All addresses of a group share each limit. A group is one IPv4
- * address, one IPv6 /64 network (usually one customer), or all invalid addresses together.
- */
+/** Returns the group that shares limits: an IPv4 address, an IPv6 /64, or all invalid addresses. */
 export function addressGroup(address: string | null): string {
   if (address === null) return unknownAddressGroup;
   if (ipv4.test(address)) return address;

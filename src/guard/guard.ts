@@ -161,9 +161,8 @@ interface Unreconciled {
 }
 
 /**
- * Creates limits on the bytes of stored responses, one for each client. Each client has a bucket of
- * bytes, which refills within `ttlMs`, because its stored responses expire. A process reports to
- * the bucket in the store only after each mebibyte, so that most requests do not wait.
+ * Limits the bytes of stored responses by client, with buckets that refill within `ttlMs`. A
+ * process reports to the store only after each mebibyte, so that most requests do not wait.
  */
 function createResponseStorageShares(
   ttlMs: number,

@@ -165,10 +165,7 @@ export interface AccountProtectionOptions {
   readonly captcha: { readonly action: string | undefined } | null;
 }
 
-/**
- * Returns the protection of an account route. Throws a plain Error if the route requires a CAPTCHA
- * and no verifier is configured, or if its cost exceeds the capacity of a budget.
- */
+/** Returns an account route's protection. Throws a plain Error for impossible requirements. */
 export function resolveAccountProtection(
   { path, cost, pow, captcha }: AccountProtectionOptions,
   abuse: ResolvedAbuseProtection,

@@ -5,10 +5,7 @@ import type { FieldSchema } from "./fields.ts";
 import { propertyName, toTsType } from "./schema_type.ts";
 import type { RelationSchema, ResourceSchema, ServiceSchema } from "./service_schema.ts";
 
-/**
- * Returns TypeScript declarations for a service: each resource's rows, bodies and related rows, and
- * an interface of all resources, without generic types, which editors would have to evaluate.
- */
+/** Returns TypeScript declarations without generic types, which editors would have to evaluate. */
 export function writeApiTypes({ basePath, resources }: ServiceSchema): string {
   const names = typeNames(resources);
   const others = new Map(resources.map((resource) => [resource.path, resource]));

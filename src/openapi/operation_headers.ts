@@ -99,10 +99,7 @@ export function isPublic(
   return accesses.every((access) => policy.public.has(access) || policy.publicScopes.has(access));
 }
 
-/**
- * Returns one requirement for each authentication scheme: a request must meet only one. If
- * anonymous access is sufficient, an empty requirement comes first.
- */
+/** Returns alternatives, of which a request must meet one. An empty one allows anonymous access. */
 export function authenticationAlternatives(
   schemes: OpenapiInput["securitySchemes"],
   isOpen: boolean,

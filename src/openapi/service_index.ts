@@ -24,10 +24,7 @@ export interface IndexRequest {
   readonly path: string;
 }
 
-/**
- * Returns the service index for one caller, without resources to which the caller has no access.
- * Rejects if a scope function throws anything except a 401 or 403.
- */
+/** Returns the index for a caller. Rejects if a scope throws anything except a 401 or 403. */
 export async function serviceIndexFor(
   user: User | null,
   resources: readonly Resource[],

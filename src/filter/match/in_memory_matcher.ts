@@ -87,10 +87,7 @@ export interface DecidedComparison {
   readonly passes: boolean;
 }
 
-/**
- * Returns the comparisons of a filter whose results in memory are certain. A shadow check evaluates
- * each of them in the database, too, so that a mismatch shows which comparison is wrong.
- */
+/** Returns the comparisons that are certain in memory. A shadow check repeats them in SQL. */
 export function comparisonsToCheck(
   filter: Filter,
   image: RowImage,
@@ -106,10 +103,7 @@ export function comparisonsToCheck(
   return passes === null ? [] : [{ comparison: filter, passes }];
 }
 
-/**
- * Returns the comparisons for which memory and database had different results. The caller must
- * demote them, so that only the database evaluates them. Leaves out comparisons demoted earlier.
- */
+/** Returns comparisons that memory decided wrongly. The caller must demote them to the database. */
 export function mismatchedComparisons(
   decided: readonly DecidedComparison[],
   results: readonly boolean[],
@@ -122,10 +116,7 @@ export function mismatchedComparisons(
     .map(({ comparison }) => comparison);
 }
 
-/**
- * Creates the function that chooses decisions for a shadow check: one in a thousand on average, at
- * random. Most calls only decrement a counter.
- */
+/** Creates a function that chooses one in a thousand decisions for a shadow check, at random. */
 export function createSampler(random: Random): () => boolean {
   // The gap is random (1 to 2,047): a constant gap could always miss the same regular events.
   const gap = () => {

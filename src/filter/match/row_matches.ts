@@ -4,10 +4,7 @@ import type { Comparison, Filter } from "../filter.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 
-/**
- * Evaluates a filter on a row in memory, with the same result as in the database. An unknown
- * result, which most operators have for NULL, counts as false, so its negation is true.
- */
+/** Evaluates a filter on a row in memory. As in the database, an unknown result counts as false. */
 export function rowMatches(filter: Filter, row: Row): boolean {
   switch (filter.kind) {
     case "all":
@@ -54,9 +51,8 @@ export interface RowImage {
 const storedForms = Symbol("stored forms");
 
 /**
- * Attaches the stored values that a decoded row cannot represent exactly: the JSON document `null`,
- * a timestamp in another format than the column's, bytes in a string column. Filters must be
- * evaluated on the stored values.
+ * Attaches stored values that a decoded row cannot represent, because filters must be evaluated on
+ * stored values: the JSON document `null`, an unusual timestamp, bytes in a string column.
  */
 export function attachStoredForms(
   row: Row,

@@ -2,20 +2,14 @@ import { isPlainPattern, parsePlainPattern } from "../../sql/plain_pattern.ts";
 import { matchesWildcards, maxPartLength } from "../../sql/wildcard_pattern.ts";
 import { filterLimits } from "../syntax/filter_syntax.ts";
 
-/**
- * Returns why a LIKE pattern is invalid, as a message without its subject, or null if it is valid.
- * The length is limited, because engines match a pattern at each position of a string.
- */
+/** Returns why a LIKE pattern is invalid, or null. Engines try it at each character of a string. */
 export function patternFault(pattern: string): string | null {
   if (hasDanglingEscape(pattern)) return "must not end in a lone backslash";
   if (pattern.length <= filterLimits.pattern || isPlainPattern(pattern)) return null;
   return `must have at most ${filterLimits.pattern} characters, or no wildcard but % at its ends`;
 }
 
-/**
- * Returns how many characters of a LIKE pattern count towards the limit of a filter's patterns:
- * none if the only wildcards are `%` at its ends, because that is a fast string search.
- */
+/** Returns a pattern's characters that count: none for `%` at its ends only, a fast search. */
 export function patternCharactersForLimit(pattern: string): number {
   return isPlainPattern(pattern) ? 0 : pattern.length;
 }

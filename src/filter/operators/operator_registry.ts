@@ -50,8 +50,7 @@ export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", f
 
 /**
  * Returns SQL that is true if a column equals a value. `test` is the SQL after the column. If the
- * column's index treats different values as equal, the first condition finds candidates by the
- * index, and the second condition excludes candidates that are not exactly equal.
+ * index treats different values as equal, a second condition excludes inexact candidates.
  */
 export function equalitySql(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
   const exact = sql`${dialect.operand(column)} ${test}`;

@@ -24,10 +24,7 @@ export function createCachingFilterParser(capacity = 1_000): CachingFilterParser
   };
 }
 
-/**
- * The estimated memory for a string and its tree, in bytes per character of the string. The number
- * is high because a list such as `1,2,3` has a node in the tree for every second character.
- */
+/** Estimated bytes per character: `1,2,3` has a tree node for every second character. */
 const bytesPerCharacter = 50;
 
 function deepFreeze(syntax: FilterSyntax): FilterSyntax {

@@ -21,9 +21,8 @@ import {
 } from "./filter_syntax.ts";
 
 /**
- * Parses a filter string to its syntax tree. Returns null for a blank string. Throws a {@link
- * Problem} `filter-parse-error` with the position of the first wrong character. `resolveFilter`
- * later checks fields, operators and values.
+ * Parses a filter string, or returns null for a blank one. Throws a {@link Problem}
+ * `filter-parse-error` with a position. `resolveFilter` checks fields, operators and values later.
  */
 export function parseFilter(
   text: string,

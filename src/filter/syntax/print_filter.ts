@@ -2,10 +2,7 @@ import { unreachable } from "../../problem/unreachable.ts";
 import type { Comparison, Filter, Related } from "../filter.ts";
 import { quotePath } from "./quoted_name.ts";
 
-/**
- * Returns a filter as a string that parses to the same filter. `all` becomes the empty string, and
- * `none` the word `none`, which does not parse, so that no parser takes it for another filter.
- */
+/** Prints a filter to be parsed again. `all` is the empty string. `none` never parses. */
 export function printFilter(filter: Filter): string {
   switch (filter.kind) {
     case "all":
@@ -26,10 +23,7 @@ export function printFilter(filter: Filter): string {
   }
 }
 
-/**
- * Returns nested relations as one path, because parentheses count towards a filter's depth. If the
- * related rows need no condition, the parentheses are empty, so that every related row matches.
- */
+/** Prints nested relations as one path, because parentheses count towards a filter's depth. */
 function printRelated(related: Related): string {
   const path = [related.relation.name];
   let inner = related.filter;

@@ -1,8 +1,7 @@
 import { invalidParameter } from "../../problem/problem.ts";
 
 /**
- * Returns a name in the form that every selector accepts. A name that consists of letters, digits
- * and `_ $ - /`, and begins with a letter, `_` or `$`, is unchanged. Other names get double quotes.
+ * Quotes names, except those of letters, digits and `_ $ - /` that begin with a letter or `_ $`.
  */
 export function quoteName(name: string): string {
   return /^[\p{L}_$][\p{L}\p{N}_$\-/]*$/u.test(name) ? name : `"${name.replace(/["\\]/g, "\\$&")}"`;
@@ -32,9 +31,8 @@ export function readQuotedName(text: string, at: number): QuotedName | null {
 }
 
 /**
- * Creates a finder for a list of names. A quote opens a quoted name only where a name can begin: at
- * the start, after a separator, or after the `-` of a sort order. The caller must call `after` for
- * every index, in order. Throws a 400 for a name without a closing quote.
+ * Finds quoted names in a list: at the start, after a separator, or after a sort order's `-`. The
+ * caller must call `after` for every index, in order. Throws a 400 for a missing quote.
  */
 export function findQuotedNames(text: string) {
   let before = ",";

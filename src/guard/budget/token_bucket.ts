@@ -76,9 +76,8 @@ function policyOf(name: string, capacity: number, spanMs: number): string {
 }
 
 /**
- * Returns the time of a bucket when the clock shows an earlier time. A small difference is ignored:
- * the clocks of processes differ, and two processes could refill the bucket for the same time.
- * After a large jump back, the clock's time is used, or the bucket would not refill for long.
+ * Returns a bucket's time when the clock shows an earlier one. A small difference is ignored,
+ * because two processes could refill the bucket twice. After a large jump, the clock counts.
  */
 function afterClockJump(at: number, now: number): number {
   return at - now <= skewMs ? at : now;

@@ -127,10 +127,9 @@ function normalizeAnswer(given: unknown): CaptchaAnswer {
 }
 
 /**
- * Creates the function that claims a CAPTCHA token by its hash. It resolves with the claim for the
- * first caller in all processes, and with null for all other callers. The claim is revoked if the
- * provider returns no verdict, so that the token can be sent again. The function rejects with a
- * `StoreError` if the store fails.
+ * Creates the function that claims a CAPTCHA token by its hash, for the first caller in all
+ * processes. The claim is revoked if the provider returns no verdict, so that the token can be sent
+ * again. Rejects with a `StoreError` if the store fails.
  */
 function createTokenClaims(store: KeyValue) {
   // Remembers used tokens, so that they are refused without calling the store.

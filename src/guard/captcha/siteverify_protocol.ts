@@ -50,10 +50,7 @@ interface CaptchaVendor {
   readonly minScore: number | null;
 }
 
-/**
- * Creates a verifier that sends a form to the vendor. A token is valid if the response contains
- * `success: true`. Throws a plain Error for an invalid option.
- */
+/** Verifies by a form. `success: true` is valid. Throws a plain Error for an invalid option. */
 function createSiteVerifier(
   vendor: CaptchaVendor,
   options: SiteVerifyOptions,

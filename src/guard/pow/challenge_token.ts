@@ -21,9 +21,8 @@ export type ChallengeTokens = ReturnType<typeof createChallengeTokens>;
 
 /**
  * Creates challenge tokens: `base64url(payload).base64url(HMAC-SHA-256(secret, payload))`. The
- * payload has 48 bytes, which fit in one block of SHA-256: version, difficulty, expiry (6 bytes,
- * milliseconds), random bytes, fingerprint. Each field has a fixed place, so that no byte can
- * belong to another field. The first secret signs, and all secrets verify.
+ * payload fits in a block of SHA-256: version, difficulty, expiry (6 bytes, milliseconds), random
+ * bytes, fingerprint. Each has a fixed place. The first secret signs, and all verify.
  */
 export function createChallengeTokens(secrets: readonly string[]) {
   const [sealing] = secrets;

@@ -6,10 +6,7 @@ import { maxDifficulty } from "./difficulty.ts";
 import { type FingerprintedRequest, fingerprintOf } from "./request_fingerprint.ts";
 import type { ChallengeTokens } from "./challenge_token.ts";
 
-/**
- * Checks a solution without the store. Returns the solution if it is valid for this request and
- * difficulty, and otherwise why it is refused. Only the store knows used solutions.
- */
+/** Returns a valid solution, or why it is refused. Only the store knows which ones are used. */
 export type CheckSolution = (
   headers: Headers,
   facts: FingerprintedRequest,

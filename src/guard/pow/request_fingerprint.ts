@@ -16,10 +16,7 @@ export interface FingerprintedRequest {
 /** Length of a fingerprint in bytes. 192 bits are too many for a collision search. */
 export const fingerprintBytes = 24;
 
-/**
- * Returns the fingerprint of a request. The length of a field is hashed before the field. Otherwise
- * bytes could move from the path to the query without changing the hash.
- */
+/** Returns a request's fingerprint. Hashed lengths prevent that bytes move between fields. */
 export function fingerprintOf(request: FingerprintedRequest): Uint8Array {
   const { method, path, query, body, userId } = request;
   // JSON distinguishes null from any id, and a lone surrogate from U+FFFD.

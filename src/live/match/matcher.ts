@@ -97,7 +97,7 @@ function charactersOf(row: Row): number {
 
 const maxAnswerBytes = 16 * 1024 * 1024;
 
-/** Limits the time of filters in memory to a tenth. Beyond it, the database evaluates filters. */
+/** Limits in-memory filters to a tenth of the processor time. The database does the rest. */
 export class WorkMeter implements WorkAllowance {
   readonly #clock: Pick<Clock, "elapsedMs">;
   #left = burstSteps;

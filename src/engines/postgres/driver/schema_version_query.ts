@@ -1,4 +1,4 @@
-/** Returns a fingerprint of the schema. Each change of a catalog row has a new `xmin`. */
+/** A fingerprint of the schema: each change of a row in the catalog has a new `xmin`. */
 export const postgresSchemaVersion = `WITH own AS (
     SELECT c.oid, c.xmin FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'c') AND n.nspname !~ '^(pg_|information_schema$)'
