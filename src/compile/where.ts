@@ -170,7 +170,7 @@ export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fr
   return scanCheck === null ? condition : sql`${scanCheck(column)} AND ${condition}`;
 }
 
-/** Returns a check for scanned rows (cheap by an integer key). Null if the engine can interrupt. */
+/** Returns the time check of a scan, or null if the engine can interrupt statements. */
 export function tableScanCheck(table: TableInfo, { scanCheck }: Dialect): Fragment | null {
   if (scanCheck === null) return null;
   const [key] = table.primaryKey;

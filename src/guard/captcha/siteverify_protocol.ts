@@ -50,7 +50,7 @@ interface CaptchaVendor {
   readonly minScore: number | null;
 }
 
-/** Verifies by a form. `success: true` is valid. Throws a plain Error for an invalid option. */
+/** Creates a verifier that sends a form. Throws a plain Error for an invalid option. */
 function createSiteVerifier(
   vendor: CaptchaVendor,
   options: SiteVerifyOptions,

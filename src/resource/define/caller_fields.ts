@@ -87,7 +87,7 @@ function fieldsWithinRights(
 
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
-/** Creates the parts for callers, shared for equal lists: readers cache statements by the array. */
+/** Callers with equal field lists share the parts of a resource, and so its cached statements. */
 function createCallerFields(
   of: FieldListsOfUser,
   widest: FieldPolicy,

@@ -25,7 +25,7 @@ export const procedureOptionRules = groupOf<Procedure>()({
   pow: powGateOptionRule,
 }).asGiven<Procedure>();
 
-/** As a Map, finds nothing for `constructor`. Throws a plain Error for an unusable name. */
+/** Returns procedures as a Map, which has no `constructor`. Throws an Error for a bad name. */
 export function resolveProcedures(
   procedures: Readonly<Record<string, Procedure>>,
   { name: table }: TableInfo,

@@ -262,7 +262,7 @@ function isServedThroughText(column: ColumnInfo): boolean {
     !textTypes.has(introspectedTypeName(column));
 }
 
-/** Returns a tie-break for ORDER BY: columns that do not distinguish all values are hashed. */
+/** Returns the last columns of an ORDER BY. Columns that can confuse values are hashed. */
 function tieBreakOrderColumns(
   columns: readonly ColumnInfo[],
   ordered: ReadonlySet<ColumnInfo>,
