@@ -224,7 +224,7 @@ export function selectsByPrimaryKey(filter: Filter, table: TableInfo): boolean {
   }
 }
 
-/** Compiles filters on existing rows of keys: the columns, then a boolean for each filter. */
+/** Compiles filters on existing rows, in one snapshot: columns, then a boolean for each filter. */
 export function compileFiltersOnRows(
   { table, columns, keys, filters }: {
     readonly table: TableInfo;

@@ -71,7 +71,10 @@ export interface Driver extends Connection {
    * These reads do not delay the statements that run on the driver itself: reads by key and writes.
    */
   reads(limits: ReadLimits): Connection;
-  /** Writes of one statement each, which can share a commit. Absent if `query` does the same. */
+  /**
+   * The connection for writes of one statement each. Writes of several requests can share a commit,
+   * and each has its own result or error. Absent if `query` does the same.
+   */
   readonly loneWrites?: Connection;
   /**
    * Runs `work` in a transaction. It commits when `work` resolves, and rolls back when `work`

@@ -18,7 +18,10 @@ export interface LiveView {
   readonly safeNumbers: boolean;
   readonly shown: readonly ShownRelation[];
   readonly rights: readonly ViewRight[];
-  /** Converts rows to what clients see: only the first rows if too many related rows are needed. */
+  /**
+   * Converts rows to the rows that clients see. Returns a promise only to read related rows, and if
+   * these are too many, only the first rows. Reads count against the limits of `identity`.
+   */
   present(rows: readonly Row[], identity: string): MaybePromise<readonly Row[]>;
 }
 

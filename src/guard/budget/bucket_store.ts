@@ -11,7 +11,10 @@ export interface LeaseHolder {
   returnAll(): Promise<void>;
 }
 
-/** Stores token buckets. After a failure or timeout, the store is not called for a second. */
+/**
+ * Stores the token buckets of limits in the key-value store, with a timeout for each call. For a
+ * second after a failure, the store is not called. Unused leases are returned within two seconds.
+ */
 export class BucketStore {
   readonly #hotKeys: HotKeys;
   readonly #runtime: Runtime;

@@ -105,7 +105,10 @@ export class RequestBudget {
   }
 }
 
-/** Applies a rate limit or budget in all processes. A process leases tokens when many are left. */
+/**
+ * Applies one rate limit or budget to all callers in all processes. The limit is exact when few
+ * tokens are left. When many are left, a process leases some, and spends them without the store.
+ */
 export class RateLimiter {
   readonly limit: BucketPolicy;
   /** Name of the limit in the store. All processes use the same name. */

@@ -12,7 +12,10 @@ export interface ReadMoment {
   readonly to: Position;
 }
 
-/** The ids of rows that a client holds. The database does not know if a row matched before. */
+/**
+ * The ids of the rows that a client holds, for a filter that reads related rows: its result in the
+ * database does not show if a row matched before. Above a limit, the ids are forgotten.
+ */
 export class HeldRows {
   /** All held rows, or null if only the rows of {@link #ahead} are known. */
   #all: Set<string> | null;

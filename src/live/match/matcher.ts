@@ -97,7 +97,10 @@ function charactersOf(row: Row): number {
 
 const maxAnswerBytes = 16 * 1024 * 1024;
 
-/** Limits in-memory filters to a tenth of the processor time. The database does the rest. */
+/**
+ * Limits the processor time of filters in memory, for all streams over one database, to a tenth
+ * after a burst of at most 30 ms. Beyond this, the database evaluates filters of many changes.
+ */
 export class WorkMeter implements WorkAllowance {
   readonly #clock: Pick<Clock, "elapsedMs">;
   #left = burstSteps;

@@ -137,7 +137,10 @@ class PostgresChangeLog implements ChangeLog {
     return this.#options.hints.close();
   }
 
-  /** Purges changes older than every open transaction. Returns true if more can be deleted. */
+  /**
+   * Deletes old changes of transactions that are older than every open transaction. So a reader's
+   * position stays valid, however long transactions last. Returns true if more can be deleted.
+   */
   #purgeSome(): Promise<boolean> {
     const { retentionMs, maxRows } = this.#options.changes;
     return this.#options.driver.transaction(async (connection) => {

@@ -25,7 +25,10 @@ export class RoleWatch {
     this.#onChange = onChange;
   }
 
-  /** Reads the roles, or returns null if they were read within the last second. */
+  /**
+   * Reads the roles on `connection`, even while another connection, which can hang, reads them.
+   * Returns null if they were read within the last second. Rejects if `connection` is lost.
+   */
   check(connection: PostgresConnection): Promise<void> | null {
     if (this.#clock.elapsedMs() - this.#readAtMs < recheckMs) return null;
     return this.#read(connection);

@@ -262,7 +262,7 @@ function isServedThroughText(column: ColumnInfo): boolean {
     !textTypes.has(introspectedTypeName(column));
 }
 
-/** Returns the last columns of an ORDER BY. Columns that can confuse values are hashed. */
+/** Returns the last columns of an ORDER BY. Columns whose equal strings can differ are hashed. */
 function tieBreakOrderColumns(
   columns: readonly ColumnInfo[],
   ordered: ReadonlySet<ColumnInfo>,
