@@ -59,8 +59,8 @@ export function resource<
   const MayBatch extends boolean = boolean,
   const MayAggregate extends boolean = boolean,
   const MaySubscribe extends boolean = boolean,
-  const MayExport extends boolean = false,
-  const MayImport extends boolean = false,
+  const MayExport extends boolean = boolean,
+  const MayImport extends boolean = boolean,
   const MaySearch extends boolean = boolean,
   const Nested extends boolean = boolean,
   const Kinds = unknown,
@@ -131,8 +131,9 @@ export function resource<
       | (MayBatch extends false ? never : "batch")
       | (MayAggregate extends false ? never : "aggregate")
       | (MaySubscribe extends false ? never : "subscribe")
-      | (MayExport extends false ? never : "export")
-      | (MayImport extends false ? never : "import")
+      // Exports and imports are disabled unless an option enables them.
+      | ([MayExport] extends [true] ? "export" : never)
+      | ([MayImport] extends [true] ? "import" : never)
       | (MaySearch extends false ? never : "search");
     nestedWrites: Nested;
     relationTypes: Kinds;
