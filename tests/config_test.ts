@@ -106,7 +106,7 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
   [
     "another kind of store",
     { resources: [], kv: "redis://ada:s3cret@host" },
-    'kv takes a path, ":memory:" or an https:// URL, not one of redis://',
+    'kv takes a path, ":memory:", an https:// or a postgres:// URL, not one of redis://',
   ],
   ...["http://store.example:4512", "http://10.0.0.7", "http://127.0.0.1.example", "http://["]
     .map((kv) =>

@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { assertEquals, assertMatch } from "@std/assert";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { type Child, startChild } from "../serve/child_process.ts";
+import { diskFolder } from "../support/disk.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
 import { withoutPrivilege } from "../support/without_privilege.ts";
@@ -23,7 +24,8 @@ interface Place {
 
 function test(name: string, work: (place: Place) => Promise<void>): void {
   testUnless(missing, name, async () => {
-    await using folder = await scratchFolder();
+    // Deno lets no program without all permissions into the folders in memory.
+    await using folder = await scratchFolder({ dir: diskFolder });
     const path = `${folder.path}/a.db`;
     const run = (text: string) => {
       Deno.chmodSync(folder.path, 0o755);
