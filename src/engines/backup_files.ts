@@ -3,7 +3,7 @@ import { engineOf } from "../db/engine/engine.ts";
 import { sqliteEngine } from "./sqlite/sqlite_engine.ts";
 
 export { copySqliteFiles as copyFiles, requireIntact } from "./sqlite/backup/copy_files.ts";
-export { beginEpoch, requireUnused } from "./sqlite/backup/restored_file.ts";
+export { beginEpoch, isStore, requireUnused } from "./sqlite/backup/restored_file.ts";
 
 /** Returns the path of a database's file, or null if the database is no single file. */
 export async function fileOfDatabase({ driver }: Database): Promise<string | null> {

@@ -7,6 +7,8 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { copyFiles } from "../../src/engines/backup_files.ts";
+import { runBackupCommand } from "../../src/cli/backup/run_backup_command.ts";
+import { runRestoreCommand } from "../../src/cli/backup/run_restore_command.ts";
 import { startChild } from "../serve/child_process.ts";
 import { diskFolder } from "../support/disk.ts";
 import { scratchFolder } from "../support/scratch.ts";
@@ -136,10 +138,70 @@ Deno.test("backup and restore of a service, as an operator uses them", async () 
 
   const again = await cli("backup", "kept", "shop.db", "--keep", "1", "--json");
   assertEquals(JSON.parse(again.output).removed, [name]);
+  const removals = await cli("backup", "kept", "shop.db", "--keep", "1");
+  assertMatch(removals.output, /^Removed kept\/\d{4}-.*Z(-2)?$/m);
   const one = await cli("backup", "kept", "shop.db", "--kv", "shop.db");
   assertStringIncludes(one.output, "is the database and the key-value store");
   assertEquals([...Deno.readDirSync(at("kept"))].length, 1);
 });
+
+Deno.test("restore replaced a link, --keep removed the backups of others, and a copy was left", async () => {
+  await using folder = await scratchFolder({ dir: diskFolder });
+  const at = (name: string) => `${folder.path}/${name}`;
+  for (const name of ["real", "kept"]) await Deno.mkdir(at(name));
+  for (const [name, title] of [["real/shop.db", "a"], ["other.db", "o"]] as const) {
+    const made = new DatabaseSync(at(name));
+    made.exec(`CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT);
+      INSERT INTO notes VALUES (1, '${title}')`);
+    made.close();
+  }
+  await Deno.symlink(at("real/shop.db"), at("shop.db"));
+  (await Deno.openKv(at("service.kv"))).close();
+  const backup = async (database: string, keep: number) =>
+    await runBackupCommand({
+      ...{ kind: "backup", folder: at("kept"), database: at(database), kv: at("service.kv") },
+      ...{ config: null, keep, json: false },
+    }, "0.1.0");
+  const restore = async (database: string | null, kv: string | null) =>
+    await runRestoreCommand({
+      ...{ kind: "restore", folder: at(`kept/${first}`), database, kv, config: null, yes: true },
+    }, "0.1.0");
+
+  for (const name of ["2020-01-01T00-00-00Z", "2020-01-01T00-00-00Z.partial"]) {
+    await Deno.mkdir(at(`kept/${name}`));
+  }
+  await backup("shop.db", 1);
+  const [, first = ""] = names(at("kept"));
+  await backup("other.db", 1);
+  await backup("other.db", 1);
+  const left = names(at("kept"));
+  assertEquals([left.length, left.includes(first), left[0]], [3, true, "2020-01-01T00-00-00Z"]);
+
+  const changed = new DatabaseSync(at("shop.db"));
+  changed.exec("UPDATE notes SET title = 'b'");
+  changed.close();
+  await restore(at("shop.db"), null);
+  assertEquals([titleOf(at("real/shop.db")), Deno.lstatSync(at("shop.db")).isSymlink], ["a", true]);
+  assertEquals(names(folder.path).filter((name) => name.startsWith("service.kv.before")), []);
+  await assertRejects(
+    () => restore(at("service.kv"), null),
+    Error,
+    "by a database: it is a key-value store",
+  );
+  await assertRejects(() => restore("postgres://h/d", null), Error, "only SQLite files");
+  await Deno.writeTextFile(at("file"), "");
+  await assertRejects(() => restore(at("file/shop.db"), null), Error, "Cannot restore: ");
+  await assertRejects(
+    () => restore(at("other.db"), at("shop.db")),
+    Error,
+    "by a key-value store: it is a database",
+  );
+  assertEquals(names(folder.path).filter((name) => name.endsWith(".restoring")), []);
+});
+
+function names(folder: string): readonly string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).toSorted();
+}
 
 function epochOf(path: string): unknown {
   const file = new DatabaseSync(path, { readOnly: true });

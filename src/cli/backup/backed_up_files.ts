@@ -31,7 +31,7 @@ export async function findServiceFiles(
 ): Promise<ServiceFiles> {
   if (database !== null) {
     const store = kv ?? (await pathExists(defaultStoreFile) ? defaultStoreFile : null);
-    return filesOf(sqlitePathOf(database), store, withoutSecrets(database));
+    return await filesOf(sqlitePathOf(database), store, withoutSecrets(database));
   }
   const found = config ?? await findConfiguration();
   if (found === null) {
@@ -43,10 +43,19 @@ export async function findServiceFiles(
   // This process must have no other connection to the files. See `copySqliteFiles`.
   await db.close();
   const store = kv ?? (typeof loaded.kv === "string" ? loaded.kv : null);
-  return filesOf(path, store, db.label);
+  return await filesOf(path, store, db.label);
 }
 
-function filesOf(path: string | null, kv: string | null, label: string): ServiceFiles {
+/** Returns the absolute path of a file without symbolic links, also if the file is missing. */
+export async function realPathOf(path: string): Promise<string> {
+  return await Deno.realPath(path).catch(() => resolve(path));
+}
+
+async function filesOf(
+  path: string | null,
+  kv: string | null,
+  label: string,
+): Promise<ServiceFiles> {
   const notices: string[] = [];
   if (path === null) {
     notices.push(
@@ -63,7 +72,8 @@ function filesOf(path: string | null, kv: string | null, label: string): Service
     );
   }
   return {
-    ...{ database: path === null ? null : resolve(path), kv: isFile ? resolve(kv) : null },
+    database: path === null ? null : await realPathOf(path),
+    kv: isFile ? await realPathOf(kv) : null,
     notices,
   };
 }

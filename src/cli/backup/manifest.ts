@@ -24,14 +24,18 @@ export interface BackedUpFile {
 
 export const manifestName = "manifest.json";
 
+/** Returns the manifest of a backup, or null if the folder contains no manifest. */
+export async function findManifest(folder: string): Promise<BackupManifest | null> {
+  const path = join(folder, manifestName);
+  return await pathExists(path) ? parse(await Deno.readTextFile(path)) : null;
+}
+
 /** Reads the manifest of a backup, and checks its files. Throws a plain Error if one differs. */
 export async function readManifest(folder: string): Promise<BackupManifest> {
-  const path = join(folder, manifestName);
-  if (!await pathExists(path)) {
-    throw new Error(`${folder} is no backup: it has no ${manifestName}`);
+  const manifest = await findManifest(folder);
+  if (manifest === null) {
+    throw new Error(`${folder} is no backup: it has no ${manifestName} of a backup`);
   }
-  const manifest = parse(await Deno.readTextFile(path));
-  if (manifest === null) throw new Error(`${path} is not the manifest of a backup`);
   for (const { name, bytes, sha256 } of manifest.files) {
     const file = join(folder, name);
     if (!await pathExists(file)) throw new Error(`The backup is not complete: ${file} is missing`);
@@ -79,6 +83,14 @@ export async function digest(path: string): Promise<Pick<BackedUpFile, "bytes" |
     bytes += read;
   }
   return { bytes, sha256: hash.digest("hex") };
+}
+
+/** Returns a plain Error with one sentence for an error of the system, such as a full disk. */
+export function plainError(action: string, error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const isOfSystem = Object.values(Deno.errors).some((kind) => error instanceof kind) ||
+    "code" in error && error.code === "ERR_SQLITE_ERROR";
+  return isOfSystem ? new Error(`Cannot ${action}: ${error.message}`, { cause: error }) : error;
 }
 
 /** Waits until the contents of a file or folder are on the disk. */

@@ -1,12 +1,20 @@
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { copyFiles } from "../../engines/backup_files.ts";
+import type { Clock } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { instantOf } from "../../schema/instant.ts";
 import { pathExists } from "../path_exists.ts";
-import { printValue } from "../printable.ts";
+import { printable, printValue } from "../printable.ts";
 import type { BackupCommand } from "./backup_arguments.ts";
 import { findServiceFiles, type ServiceFiles } from "./backed_up_files.ts";
-import { type BackedUpFile, digest, manifestName, synchronize } from "./manifest.ts";
+import {
+  type BackedUpFile,
+  digest,
+  findManifest,
+  manifestName,
+  plainError,
+  synchronize,
+} from "./manifest.ts";
 
 /** Runs the command `backup`, and returns the exit code. */
 export async function runBackupCommand(command: BackupCommand, version: string): Promise<number> {
@@ -14,11 +22,50 @@ export async function runBackupCommand(command: BackupCommand, version: string):
   const sources = await requireFiles(files);
   const { clock } = systemRuntime(() => {});
   const at = instantOf(clock.now()).replace(/\.\d+Z$/, "Z");
-  const name = at.replaceAll(":", "-");
-  const folder = join(command.folder, name);
-  if (await pathExists(folder)) throw new Error(`Cannot back up to ${folder}: it exists already`);
-  const partial = `${folder}.partial`;
-  await Deno.mkdir(partial, { recursive: true, mode: 0o700 });
+  try {
+    const folder = await createFolder(command.folder, at.replaceAll(":", "-"));
+    const { heldMs, described } = await fillFolder(folder, sources, { version, at, clock });
+    const removed = await removeOldest(command, described, clock.now());
+    const result = { folder, heldMs, files: described, removed, notices: files.notices };
+    printValue(command.json, result, () => sentenceOf(folder, heldMs, described));
+    if (!command.json) {
+      for (const name of removed) console.log(printable(`Removed ${join(command.folder, name)}`));
+      for (const notice of files.notices) console.error(notice);
+    }
+    return 0;
+  } catch (error) {
+    throw plainError(`back up to ${command.folder}`, error);
+  }
+}
+
+/** Creates the folder with the end `.partial`. Returns the path without this end. */
+async function createFolder(parent: string, name: string): Promise<string> {
+  await Deno.mkdir(parent, { recursive: true, mode: 0o700 });
+  // Two backups can begin in the same second.
+  for (let count = 1;; count++) {
+    const folder = join(parent, count === 1 ? name : `${name}-${count}`);
+    try {
+      if (await pathExists(folder)) continue;
+      await Deno.mkdir(folder + partialEnd, { mode: 0o700 });
+      return folder;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    }
+  }
+}
+
+const partialEnd = ".partial";
+
+async function fillFolder(
+  folder: string,
+  sources: readonly Source[],
+  { version, at, clock }: {
+    readonly version: string;
+    readonly at: string;
+    readonly clock: Clock;
+  },
+): Promise<{ readonly heldMs: number; readonly described: readonly BackedUpFile[] }> {
+  const partial = folder + partialEnd;
   try {
     const copies = sources.map(({ path, role }) => ({
       ...{ path, role, name: role === "kv" ? `kv-${basename(path)}` : basename(path) },
@@ -39,16 +86,12 @@ export async function runBackupCommand(command: BackupCommand, version: string):
     for (const path of [manifest, partial]) await synchronize(path);
     // Only a complete backup has its name.
     await Deno.rename(partial, folder);
-    await synchronize(command.folder);
-    const removed = await removeOldest(command);
-    const result = { folder, heldMs, files: described, removed, notices: files.notices };
-    printValue(command.json, result, () => sentenceOf(folder, heldMs, described));
+    await synchronize(dirname(folder));
+    return { heldMs, described };
   } catch (error) {
     await Deno.remove(partial, { recursive: true }).catch(() => {});
     throw error;
   }
-  if (!command.json) { for (const notice of files.notices) console.error(notice); }
-  return 0;
 }
 
 type Source = Pick<BackedUpFile, "role" | "path">;
@@ -69,18 +112,39 @@ async function requireFiles({ database, kv, notices }: ServiceFiles): Promise<re
   return sources;
 }
 
-/** Removes all backups of the folder except the newest `keep`. Returns their names. */
+/**
+ * Removes all backups of the same files except the newest `keep`, and what backups have left that
+ * were killed more than a day ago. Returns the names of the removed folders.
+ */
 async function removeOldest(
   { folder, keep }: Pick<BackupCommand, "folder" | "keep">,
+  files: readonly BackedUpFile[],
+  now: number,
 ): Promise<readonly string[]> {
   if (keep === null) return [];
-  const names: string[] = [];
-  for await (const { name } of Deno.readDir(folder)) {
-    if (/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ$/.test(name)) names.push(name);
+  const paths = pathsOf(files);
+  const [backups, killed]: [string[], string[]] = [[], []];
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const [, date, time = "", end] = nameOfBackup.exec(name) ?? [];
+    if (!isDirectory || date === undefined) continue;
+    if (end !== undefined) {
+      if (Date.parse(`${date}T${time.replaceAll("-", ":")}Z`) < now - dayMs) killed.push(name);
+    } else {
+      const manifest = await findManifest(join(folder, name));
+      if (manifest !== null && pathsOf(manifest.files) === paths) backups.push(name);
+    }
   }
-  const removed = names.sort().slice(0, -keep);
+  const removed = [...backups.sort().slice(0, -keep), ...killed];
   for (const name of removed) await Deno.remove(join(folder, name), { recursive: true });
   return removed;
+}
+
+const nameOfBackup = /^(\d{4}-\d\d-\d\d)T(\d\d-\d\d-\d\d)Z(?:-\d+)?(\.partial)?$/;
+
+const dayMs = 86_400_000;
+
+function pathsOf(files: readonly BackedUpFile[]): string {
+  return JSON.stringify(files.map(({ role, path }) => `${role} ${path}`).toSorted());
 }
 
 function sentenceOf(folder: string, heldMs: number, files: readonly BackedUpFile[]): string {

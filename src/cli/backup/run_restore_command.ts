@@ -1,12 +1,20 @@
 import { dirname, join } from "node:path";
-import { beginEpoch, requireIntact, requireUnused } from "../../engines/backup_files.ts";
+import { beginEpoch, isStore, requireIntact, requireUnused } from "../../engines/backup_files.ts";
+import { withoutSecrets } from "../../engines/server_url.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { instantOf } from "../../schema/instant.ts";
 import { pathExists } from "../path_exists.ts";
 import { printableLines } from "../printable.ts";
 import type { RestoreCommand } from "./backup_arguments.ts";
-import { findServiceFiles } from "./backed_up_files.ts";
-import { type BackedUpFile, type BackupManifest, readManifest, synchronize } from "./manifest.ts";
+import { sqlitePathOf } from "../database/resolve_database_url.ts";
+import { findServiceFiles, realPathOf } from "./backed_up_files.ts";
+import {
+  type BackedUpFile,
+  type BackupManifest,
+  plainError,
+  readManifest,
+  synchronize,
+} from "./manifest.ts";
 
 /** A file of a backup, and the path of the file that it replaces. */
 interface Replacement {
@@ -25,18 +33,26 @@ export async function runRestoreCommand(command: RestoreCommand, version: string
     );
   }
   const replacements = await findReplacements(command, manifest);
+  const unused = manifest.files.filter((one) => !replacements.some(({ file }) => file === one));
   const { clock, random } = systemRuntime(() => {});
   const stamp = instantOf(clock.now()).replace(/\.\d+Z$/, "Z").replaceAll(":", "-");
   requireConsent(command, manifest, replacements, stamp);
-  for (const { target, exists } of replacements) if (exists) requireUnused(target);
-  for (const { file, target } of replacements) {
-    const copy = copyOf(target);
-    await Deno.mkdir(dirname(target), { recursive: true });
-    await Deno.copyFile(join(command.folder, file.name), copy);
-    requireIntact(copy);
-    if (file.role === "database") beginEpoch(copy, random);
-    await takeRights(copy, target);
-    await synchronize(copy);
+  for (const { file, target, exists } of replacements) {
+    if (exists) requireReplaceable(target, file.role);
+  }
+  try {
+    for (const { file, target } of replacements) {
+      const copy = copyOf(target);
+      await Deno.mkdir(dirname(target), { recursive: true });
+      await Deno.copyFile(join(command.folder, file.name), copy);
+      requireIntact(copy);
+      if (file.role === "database") beginEpoch(copy, random);
+      await takeRights(copy, target);
+      await synchronize(copy);
+    }
+  } catch (error) {
+    for (const { target } of replacements) await Deno.remove(copyOf(target)).catch(() => {});
+    throw plainError("restore", error);
   }
   // Nothing has changed so far. A `-wal` file that stays would be applied to the restored file.
   for (const { target } of replacements) {
@@ -53,6 +69,10 @@ export async function runRestoreCommand(command: RestoreCommand, version: string
   }
   const names = replacements.map(({ target }) => target).join(" and ");
   console.log(printableLines(`Restored ${names} as of ${manifest.at}. ${consequences}`));
+  for (const { name, role } of unused) {
+    const option = role === "kv" ? "--kv FILE" : "DATABASE";
+    console.error(printableLines(`Not restored: ${name}, because ${option} names no file for it`));
+  }
   return 0;
 }
 
@@ -66,17 +86,38 @@ async function findReplacements(
 ): Promise<readonly Replacement[]> {
   const { database, kv, config } = command;
   const isNamed = database !== null || kv !== null || config !== null;
-  const named = database === null && config === null
-    ? { database, kv }
+  const named = config === null
+    ? { database: database === null ? null : requireSqlitePath(database), kv }
     : await findServiceFiles(command);
-  return await Promise.all(files.map(async (file) => {
-    const target = isNamed ? named[file.role] : file.path;
-    if (target === null) {
-      const option = file.role === "kv" ? "--kv FILE" : "DATABASE";
-      throw new Error(`Cannot restore ${file.name}: name the file to replace by ${option}`);
-    }
-    return { file, target, exists: await pathExists(target) };
-  }));
+  const replacements: Replacement[] = [];
+  for (const file of files) {
+    const path = isNamed ? named[file.role] : file.path;
+    if (path === null) continue;
+    // A link stays, and the file that it leads to is replaced.
+    const target = await realPathOf(path);
+    replacements.push({ file, target, exists: await pathExists(target) });
+  }
+  if (replacements.length > 0) return replacements;
+  const names = files.map(({ name }) => name).join(" and ");
+  throw new Error(`Cannot restore: the backup contains ${names}, and no argument names its file`);
+}
+
+function requireSqlitePath(database: string): string {
+  const path = sqlitePathOf(database);
+  if (path !== null) return path;
+  throw new Error(`Cannot restore ${withoutSecrets(database)}: only SQLite files can be replaced`);
+}
+
+/** Throws a plain Error if another program uses the file, or if its role is another one. */
+function requireReplaceable(target: string, role: BackedUpFile["role"]): void {
+  requireUnused(target);
+  const found = isStore(target);
+  if (found === null || found === (role === "kv")) return;
+  throw new Error(
+    role === "kv"
+      ? `Cannot replace ${target} by a key-value store: it is a database`
+      : `Cannot replace ${target} by a database: it is a key-value store`,
+  );
 }
 
 /** Throws a plain Error unless the user agrees to the replacement of existing files. */

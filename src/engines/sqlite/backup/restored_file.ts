@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import type { Random } from "../../../runtime/runtime.ts";
 import { newEpoch } from "../changes/set_up_sqlite_log.ts";
+import { denoKvObjectNames } from "../../../runtime/files/deno_kv_tables.ts";
 import { nodeSqlite } from "../driver/node_sqlite_library.ts";
 
 /** Begins a new epoch in a restored file: otherwise clients would keep rows that the file lacks. */
@@ -27,6 +28,20 @@ export function requireUnused(path: string): void {
     }
   } catch (error) {
     throw nodeSqlite.errorName(error) === "SQLITE_BUSY" ? inUse(path, error) : error;
+  } finally {
+    file.close();
+  }
+}
+
+/** Returns true if the SQLite file is only a key-value store, and null if the file is empty. */
+export function isStore(path: string): boolean | null {
+  const file = new DatabaseSync(path, { readOnly: true });
+  try {
+    const objects = file.prepare("SELECT name, coalesce(sql, '') AS sql FROM sqlite_schema").all();
+    const schema = objects.map(({ name, sql }) => ({ name: String(name), sql: String(sql) }));
+    const ofStore = denoKvObjectNames(schema);
+    const others = schema.filter(({ name }) => !ofStore.has(name) && !name.startsWith("sqlite_"));
+    return schema.length === 0 ? null : others.length === 0;
   } finally {
     file.close();
   }
