@@ -332,10 +332,23 @@ testOnDatabase(
         `${subject}the role may not create tables in the schema "owned"`,
       );
       await (await open({ schema: "owned" }, url)).close();
-      await run(`GRANT SELECT, INSERT, UPDATE, DELETE ON owned._service_kv TO ${role}`);
+      await run(`GRANT SELECT ON owned._service_kv TO ${role}`);
+      await assertRejects(
+        () => open({ schema: "owned" }),
+        Error,
+        `${subject}the role lacks a right to the table of the store: ` +
+          'GRANT SELECT, INSERT, UPDATE, DELETE ON "owned"."_service_kv"',
+      );
+      await run(`GRANT INSERT, UPDATE, DELETE ON owned._service_kv TO ${role}`);
       const store = await open({ schema: "owned" });
       assertEquals((await claim(store, ["a"], 1)).ok, true);
       await store.close();
+      // A table that is gone is made again, although its procedure is still there.
+      await run("DROP TABLE owned._service_kv");
+      const again = await open({ schema: "owned" }, url);
+      assertEquals((await claim(again, ["a"], 1)).ok, true);
+      await again.close();
+      await run(`GRANT SELECT, INSERT, UPDATE, DELETE ON owned._service_kv TO ${role}`);
       await run(`ALTER ROLE ${role} SET default_transaction_isolation = 'serializable'`);
       await assertRejects(
         () => open({ schema: "owned" }),

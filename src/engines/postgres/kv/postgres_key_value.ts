@@ -68,10 +68,13 @@ export class PostgresKeyValue implements KeyValue {
     const { schema, clock } = this.#parts;
     const driver = this.#driver;
     const text = `SELECT ${serverName}, ${serverTime}, current_setting('transaction_isolation'),
-      EXISTS (SELECT FROM pg_proc WHERE proname = '_service_kv_commit'
-        AND pronamespace = to_regnamespace($1))`;
-    const { rows: [row = []] } = await driver.query({ text, values: [`"${schema}"`] });
-    const [name = "", time, isolation, hasProcedure] = row.map(String);
+      to_regclass($2) IS NOT NULL AND EXISTS (SELECT FROM pg_proc
+        WHERE proname = '_service_kv_commit' AND pronamespace = to_regnamespace($1)),
+      (SELECT bool_and(has_table_privilege(to_regclass($2), one))
+        FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS one)`;
+    const values = [`"${schema}"`, this.#names.table];
+    const { rows: [row = []] } = await driver.query({ text, values });
+    const [name = "", time, isolation, isComplete, isAllowed] = row.map(String);
     const server = { name, aheadMs: Number(time) - clock.elapsedMs() };
     // At any other level, a commit does not see what was committed while it waited for its locks.
     if (isolation !== "read committed") {
@@ -80,7 +83,13 @@ export class PostgresKeyValue implements KeyValue {
           "ALTER ROLE … SET default_transaction_isolation = 'read committed'",
       );
     }
-    if (hasProcedure !== "t") await setUpStore(driver, schema);
+    if (isComplete !== "t") await setUpStore(driver, schema);
+    else if (isAllowed !== "t") {
+      throw new Error(
+        "the role lacks a right to the table of the store: " +
+          `GRANT SELECT, INSERT, UPDATE, DELETE ON ${this.#names.table}`,
+      );
+    }
     return this.#server = server;
   }
 
