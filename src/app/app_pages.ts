@@ -68,11 +68,11 @@ export function createAppPages(
 /** Opens the page of the option `web`, if any. Other services do not load the code of pages. */
 export async function openPage(
   { web }: ResolvedConfig,
-  { observe }: Runtime,
+  runtime: Runtime,
 ): Promise<WebPage | null> {
   if (web === null) return null;
   const { openWebPage } = await import("../service/web/web_page.ts");
-  return await openWebPage(web, observe);
+  return await openWebPage(web, runtime);
 }
 
 interface McpDependencies {

@@ -229,7 +229,7 @@ class ReopeningService {
     this.#watch();
     this.#reopening?.replaceBy(next);
     if (!this.#isClosed) this.#listen(next);
-    this.#options.runtime.observe({ kind: "tables_changed", ...changes });
+    if (differs) this.#options.runtime.observe({ kind: "tables_changed", ...changes });
   }
 }
 

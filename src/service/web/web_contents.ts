@@ -1,7 +1,8 @@
+import type { Stats } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { COMPRESSIBLE_CONTENT_TYPE_REGEX } from "@hono/hono/utils/compress";
 import { ifReadable } from "../../runtime/files/optional_file.ts";
-import type { WebFile } from "./web_files.ts";
+import { stateOf, type WebFile } from "./web_files.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -18,7 +19,7 @@ function contentOf(bytes: Bytes): Content {
 }
 
 /** Opens a listed file. Returns null if the file is gone, or if its path now contains a link. */
-export async function openFile({ path, bytes, size, mtimeMs }: WebFile): Promise<Content | null> {
+export async function openFile({ path, bytes, state }: WebFile): Promise<Content | null> {
   if (bytes !== null) return contentOf(bytes);
   const handle = await ifReadable(
     path,
@@ -26,12 +27,15 @@ export async function openFile({ path, bytes, size, mtimeMs }: WebFile): Promise
   );
   if (handle === null) return null;
   const found = await handle.stat();
-  const isListed = found.size === size && found.mtimeMs === mtimeMs;
-  return { size: found.size, isListed, body: partsOf(handle, found.size) };
+  if (!found.isFile()) {
+    await handle.close();
+    return null;
+  }
+  return { size: found.size, isListed: stateOf(found) === state, body: partsOf(handle, found) };
 }
 
 /** Returns a stream that reads the next part only when the client has received the last one. */
-function partsOf(handle: FileHandle, size: number): ReadableStream<Bytes> {
+function partsOf(handle: FileHandle, { size, mtimeMs }: Stats): ReadableStream<Bytes> {
   let at = 0;
   return new ReadableStream({
     async pull(controller) {
@@ -41,8 +45,11 @@ function partsOf(handle: FileHandle, size: number): ReadableStream<Bytes> {
       if (bytesRead > 0) controller.enqueue(part.subarray(0, bytesRead));
       // A shorter file ends the response too early, so the client does not accept it.
       if (at < size && bytesRead > 0) return;
+      const isSame = (await handle.stat()).mtimeMs === mtimeMs;
       await handle.close();
-      controller.close();
+      // An error makes the client refuse a mixture of the bytes of two builds.
+      if (isSame) controller.close();
+      else controller.error(new Error("The file was overwritten while it was sent"));
     },
     cancel: () => handle.close(),
   }, { highWaterMark: 0 });

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { createReadStream, type Stats } from "node:fs";
 import { access, readdir, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import { getMimeType } from "@hono/hono/utils/mime";
+import type { YieldTurn } from "../../runtime/runtime.ts";
 import type { ResolvedWeb } from "./web_options.ts";
 import { policyOf } from "./web_policy.ts";
 
@@ -11,7 +12,8 @@ export interface WebFile {
   /** The path on disk, after symbolic links are resolved. */
   readonly path: string;
   readonly size: number;
-  readonly mtimeMs: number;
+  /** A string that changes when the file is replaced or changed. */
+  readonly state: string;
   /** The SHA-256 hash of the bytes, in base64url. */
   readonly hash: string;
   readonly type: string;
@@ -23,15 +25,22 @@ export interface WebFile {
 /** The files of the page by their decoded paths, such as `/assets/app.js`. */
 export type WebFiles = ReadonlyMap<string, WebFile>;
 
-/** Lists the files of the page. Throws a plain Error if the folder or the page is missing. */
-export async function listWebFiles(web: ResolvedWeb): Promise<WebFiles> {
+/**
+ * Lists the files of the page. Only files that have changed since the previous list are read.
+ * Throws a plain Error if the folder or the page is missing.
+ */
+export async function listWebFiles(
+  web: ResolvedWeb,
+  { previous, yieldTurn }: { readonly previous: WebFiles | null; readonly yieldTurn: YieldTurn },
+): Promise<WebFiles> {
   const { folder, spa } = web;
   const root = await realpath(folder).catch(() => null);
   if (root === null) throw await missing(folder, "is not there");
   if (!(await stat(root)).isDirectory()) throw await missing(folder, "is not a folder");
   const files = new Map<string, WebFile>();
   for await (const [name, path] of walk(root, "", [root])) {
-    files.set(name, await describe(name, path, web));
+    files.set(name, await describe(name, path, { web, previous }));
+    await yieldTurn();
   }
   if (spa === false || files.has(`/${spa}`)) return files;
   throw await missing(folder, `contains no ${spa}`);
@@ -63,13 +72,23 @@ async function* walk(
   }
 }
 
-/** Returns true for dot files, and for source maps, which contain the sources of the page. */
+/**
+ * Returns true for dot files except those of `/.well-known/` (RFC 8615), and for source maps, which
+ * contain the sources of the page.
+ */
 function isHidden(name: string): boolean {
-  return /\/\.|\.map(?:\.br|\.gz)?$/i.test(name);
+  return /\/\.(?!well-known(?:\/|$))|\.map(?:\.br|\.gz)?$/i.test(name);
 }
 
-async function describe(name: string, path: string, web: ResolvedWeb): Promise<WebFile> {
-  const { size, mtimeMs } = await stat(path);
+async function describe(
+  name: string,
+  path: string,
+  { web, previous }: { readonly web: ResolvedWeb; readonly previous: WebFiles | null },
+): Promise<WebFile> {
+  const found = await stat(path);
+  const state = stateOf(found);
+  const before = previous?.get(name);
+  if (before?.path === path && before.state === state) return before;
   const type = getMimeType(name) ?? "application/octet-stream";
   const bytes = type.includes("html") ? new Uint8Array(await readFile(path)) : null;
   const hash = createHash("sha256");
@@ -82,7 +101,13 @@ async function describe(name: string, path: string, web: ResolvedWeb): Promise<W
       : "no-cache",
     ...(policy === null ? {} : { "content-security-policy": policy }),
   };
-  return { path, size, mtimeMs, hash: hash.digest("base64url"), type, headers, bytes };
+  const { size } = found;
+  return { path, size, state, hash: hash.digest("base64url"), type, headers, bytes };
+}
+
+/** Returns a string that differs for another file, another size and any change of the file. */
+export function stateOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return [ino, size, mtimeMs, ctimeMs].join(" ");
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Reply } from "../../protocol/reply.ts";
 import { acceptedEncoding } from "../../resource/http/accepted_type.ts";
 import { listsTag } from "../../resource/http/etag.ts";
-import type { Observer } from "../../runtime/runtime.ts";
+import { createYieldTurn, type Runtime } from "../../runtime/runtime.ts";
 import { createViteProxy } from "./vite_proxy.ts";
 import { CompressedFiles, type Content, isCompressible, openFile } from "./web_contents.ts";
 import { listWebFiles, type WebFile, type WebFiles } from "./web_files.ts";
@@ -18,11 +18,16 @@ export interface WebPage {
 }
 
 /** Opens the page of a service. Throws a plain Error if the folder or its page is missing. */
-export async function openWebPage(web: ResolvedWeb, observe: Observer): Promise<WebPage> {
+export async function openWebPage(
+  web: ResolvedWeb,
+  { clock, observe }: Pick<Runtime, "clock" | "observe">,
+): Promise<WebPage> {
   const covers = (path: string) => nameOf(path, web) !== null;
   if (web.dev !== null) return { covers, answer: createViteProxy(web.dev, web), list() {} };
-  let listing = new Listing(await listWebFiles(web), web);
-  const replace = async () => void (listing = new Listing(await listWebFiles(web), web));
+  const list = (previous: WebFiles | null) =>
+    listWebFiles(web, { previous, yieldTurn: createYieldTurn(clock) });
+  let listing = new Listing(await list(null), web);
+  const replace = async () => void (listing = new Listing(await list(listing.files), web));
   return {
     covers,
     answer: async (request, path) => await listing.answer(request, path),
@@ -51,18 +56,20 @@ function nameOf(path: string, { reserved }: ResolvedWeb): string | null {
 
 /** The files as they were listed, and the bytes that the service has compressed. */
 class Listing {
-  readonly #files: WebFiles;
+  readonly files: WebFiles;
   readonly #web: ResolvedWeb;
   readonly #compressed = new CompressedFiles();
 
   constructor(files: WebFiles, web: ResolvedWeb) {
-    this.#files = files;
+    this.files = files;
     this.#web = web;
   }
 
   async answer(request: Request, path: string): Promise<Reply | null> {
+    const folder = this.#folderOf(request, path);
+    if (folder !== null) return { status: 308, headers: { location: folder }, body: null };
     const name = this.#find(request, path);
-    const file = this.#files.get(name);
+    const file = this.files.get(name);
     if (file === undefined) return null;
     const variants = this.#variantsOf(name, file);
     const headersOf = (encoding: string | null) => ({
@@ -87,13 +94,22 @@ class Listing {
     return { status: 200, headers: { ...headers, ...length }, body: content.body };
   }
 
+  /** Returns the relative URL of a folder with a page if the path lacks its last slash, or null. */
+  #folderOf({ url }: Request, path: string): string | null {
+    const name = nameOf(path, this.#web);
+    const isFolder = name !== null && !this.files.has(name) &&
+      !/\/$|%2f/i.test(path) && this.files.has(`${name}/index.html`);
+    // A name with a colon would be a scheme without the dot.
+    return isFolder ? `./${path.slice(path.lastIndexOf("/") + 1)}/${new URL(url).search}` : null;
+  }
+
   /** Returns the name of the file for a request. There may be no file with this name. */
   #find({ headers }: Request, path: string): string {
     const { spa } = this.#web;
     const name = nameOf(path, this.#web) ?? "";
     const asked = name.endsWith("/") ? `${name}index.html` : name;
     // The name of a file contains no slash, so no file has a path with an encoded slash.
-    if (this.#files.has(asked) && !/%2f/i.test(path)) return asked;
+    if (this.files.has(asked) && !/%2f/i.test(path)) return asked;
     // A name with an extension is that of a file, as are names of hidden files.
     const isPage = spa !== false && !/^$|\/\.|\.[^/]*$/.test(name) && isNavigation(headers);
     return isPage ? `/${spa}` : "";
@@ -103,7 +119,7 @@ class Listing {
   #variantsOf(name: string, file: WebFile): ReadonlyMap<string, () => Promise<Content | null>> {
     const variants = new Map<string, () => Promise<Content | null>>();
     for (const [encoding, ending] of [["br", ".br"], ["gzip", ".gz"]] as const) {
-      const encoded = this.#files.get(name + ending);
+      const encoded = this.files.get(name + ending);
       if (encoded !== undefined) variants.set(encoding, () => openFile(encoded));
     }
     if (variants.size === 0 && isCompressible(file)) {
