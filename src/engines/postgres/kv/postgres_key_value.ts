@@ -18,7 +18,14 @@ import type { SqlValue, Statement } from "../../../sql/fragment.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Driver } from "../../../db/driver.ts";
 import { toPostgresText } from "../driver/run_statement.ts";
-import { serverName, serverTime, setUpStore, storeNames, sweepStepMs } from "./store_schema.ts";
+import {
+  openStore,
+  type ServerClock,
+  serverName,
+  serverTime,
+  storeNames,
+  sweepStepMs,
+} from "./store_schema.ts";
 
 export interface PostgresStoreParts extends Pick<Runtime, "clock" | "random"> {
   /** Opens a driver with new connections. */
@@ -37,12 +44,6 @@ const [sweepPauseMs, sweepSize] = [60_000, 1_000];
 
 /** A commit with more keys locks the whole store, because the server's lock table is limited. */
 const maxLocks = 128;
-
-interface ServerClock {
-  readonly name: string;
-  /** The server's time minus `elapsedMs` of this process, at least, in milliseconds. */
-  readonly aheadMs: number;
-}
 
 /** A store in a table of a Postgres database. Each operation is one statement. */
 export class PostgresKeyValue implements KeyValue {
@@ -66,31 +67,7 @@ export class PostgresKeyValue implements KeyValue {
   /** Creates the table if it is missing, and compares the clocks. */
   async prepare(): Promise<ServerClock> {
     const { schema, clock } = this.#parts;
-    const driver = this.#driver;
-    const text = `SELECT ${serverName}, ${serverTime}, current_setting('transaction_isolation'),
-      to_regclass($2) IS NOT NULL AND EXISTS (SELECT FROM pg_proc
-        WHERE proname = '_service_kv_commit' AND pronamespace = to_regnamespace($1)),
-      (SELECT bool_and(has_table_privilege(to_regclass($2), one))
-        FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS one)`;
-    const values = [`"${schema}"`, this.#names.table];
-    const { rows: [row = []] } = await driver.query({ text, values });
-    const [name = "", time, isolation, isComplete, isAllowed] = row.map(String);
-    const server = { name, aheadMs: Number(time) - clock.elapsedMs() };
-    // At any other level, a commit does not see what was committed while it waited for its locks.
-    if (isolation !== "read committed") {
-      throw new Error(
-        `its default_transaction_isolation is "${isolation}": set it for the role, ` +
-          "ALTER ROLE … SET default_transaction_isolation = 'read committed'",
-      );
-    }
-    if (isComplete !== "t") await setUpStore(driver, schema);
-    else if (isAllowed !== "t") {
-      throw new Error(
-        "the role lacks a right to the table of the store: " +
-          `GRANT SELECT, INSERT, UPDATE, DELETE ON ${this.#names.table}`,
-      );
-    }
-    return this.#server = server;
+    return this.#server = await openStore(this.#driver, schema, clock);
   }
 
   async get(key: KeyValueKey): Promise<KeyValueEntry> {

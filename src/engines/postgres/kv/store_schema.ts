@@ -1,5 +1,6 @@
 import { quoteIdentifier } from "../../../sql/fragment.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
+import type { Clock } from "../../../runtime/runtime.ts";
 import type { Driver } from "../../../db/driver.ts";
 
 /** The first number of the advisory locks of all stores. Keys have the number that follows. */
@@ -22,8 +23,44 @@ export function storeNames(schema: string) {
   return { table: `${table}`, procedure: `${procedure}` };
 }
 
+export interface ServerClock {
+  readonly name: string;
+  /** The server's time minus `elapsedMs` of this process, at least, in milliseconds. */
+  readonly aheadMs: number;
+}
+
+/** Creates a store if it is missing. Throws an Error for wrong settings and missing rights. */
+export async function openStore(
+  driver: Driver,
+  schema: string,
+  clock: Clock,
+): Promise<ServerClock> {
+  const { table } = storeNames(schema);
+  const text = `SELECT ${serverName}, ${serverTime}, current_setting('transaction_isolation'),
+    to_regclass($2) IS NOT NULL AND EXISTS (SELECT FROM pg_proc
+      WHERE proname = '_service_kv_commit' AND pronamespace = to_regnamespace($1)),
+    (SELECT bool_and(has_table_privilege(to_regclass($2), one))
+      FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS one)`;
+  const { rows: [row = []] } = await driver.query({ text, values: [`"${schema}"`, table] });
+  const [name = "", time, isolation, isComplete, isAllowed] = row.map(String);
+  const server = { name, aheadMs: Number(time) - clock.elapsedMs() };
+  // At any other level, a commit does not see what was committed while it waited for its locks.
+  if (isolation !== "read committed") {
+    throw new Error(
+      `its default_transaction_isolation is "${isolation}": set it for the role, ` +
+        "ALTER ROLE … SET default_transaction_isolation = 'read committed'",
+    );
+  }
+  if (isComplete !== "t") await setUpStore(driver, schema);
+  else if (isAllowed !== "t") {
+    const grant = `GRANT SELECT, INSERT, UPDATE, DELETE ON ${table}`;
+    throw new Error(`the role lacks a right to the table of the store: ${grant}`);
+  }
+  return server;
+}
+
 /** Creates the parts of a store. Another process that does the same waits. */
-export async function setUpStore(driver: Driver, schema: string): Promise<void> {
+async function setUpStore(driver: Driver, schema: string): Promise<void> {
   const { rows } = await driver.query({
     text: "SELECT to_regnamespace($1)",
     values: [`"${schema}"`],
