@@ -18,14 +18,7 @@ import type { SqlValue, Statement } from "../../../sql/fragment.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Driver } from "../../../db/driver.ts";
 import { toPostgresText } from "../driver/run_statement.ts";
-import {
-  openStore,
-  type ServerClock,
-  serverName,
-  serverTime,
-  storeNames,
-  sweepStepMs,
-} from "./store_schema.ts";
+import { openStore, type ServerClock, storeNames, sweepStepMs } from "./store_schema.ts";
 
 export interface PostgresStoreParts extends Pick<Runtime, "clock" | "random"> {
   /** Opens a driver with new connections. */

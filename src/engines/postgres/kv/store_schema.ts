@@ -10,10 +10,10 @@ const locks = 72_371_210;
 export const sweepStepMs = 300_000;
 
 /** SQL: a string that changes when the server starts again, or another server takes its place. */
-export const serverName = "extract(epoch FROM pg_postmaster_start_time())::text";
+const serverName = "extract(epoch FROM pg_postmaster_start_time())::text";
 
 /** SQL: the time by the clock of the server, in milliseconds. */
-export const serverTime = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+const serverTime = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 /** Returns the names of a store's table and procedure, as SQL. */
 export function storeNames(schema: string) {
