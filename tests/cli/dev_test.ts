@@ -86,7 +86,14 @@ Deno.test("dev serves a new project, adds columns at a save, and says what is wr
   await started();
   assertEquals(await statusOf(`${api}/tasks?select=notes`, { headers }), 200);
 
-  dev.signal("SIGTERM");
+  // A module that did not exist at the failed start was not noticed when it was created.
+  await edit(config, "import", 'import "./limits.ts";\nimport');
+  await dev.logged(/Module not found "limits\.ts"/);
+  await Deno.writeTextFile(`${path}/limits.ts`, "export {};\n");
+  await started();
+
+  // A closed terminal sends SIGHUP.
+  dev.signal("SIGHUP");
   assertEquals(await dev.ended(), 0, dev.stderr());
   assertEquals(await statusOf(api).catch((error) => error.constructor.name), "TypeError");
 });

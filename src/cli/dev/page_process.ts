@@ -9,12 +9,13 @@ export async function startPage(folder: string, clock: Clock) {
   }
   const port = findFreePort();
   const address = ["--host", "127.0.0.1", "--port", String(port), "--strictPort"];
-  const child = new Deno.Command(isWindows ? "npm.cmd" : "npm", {
-    // Vite would print its own address, which is not the address of the page.
-    args: ["run", "--silent", "dev", "--", ...address, "--clearScreen=false", "--logLevel=warn"],
+  // Vite would print its own address, which is not the address of the page.
+  const quiet = ["--clearScreen=false", "--logLevel=warn"];
+  const args = ["run", "--silent", "dev", "--", ...address, ...quiet];
+  const child = new Deno.Command(isWindows ? "npm.cmd" : "sh", {
+    args: isWindows ? args : ["-c", endsWithParent, "sh", "npm", ...args],
     cwd: folder,
     env: { VITE_PORT: String(port), CI: "" },
-    // Vite ends when its standard input ends, also if this process was killed.
     ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
     // In an own process group, a signal to the group also stops the children of npm.
     detached: !isWindows,
@@ -40,6 +41,10 @@ export async function startPage(folder: string, clock: Clock) {
     },
   };
 }
+
+/** A shell script: runs its arguments, and ends its process group when its input ends. */
+const endsWithParent = `exec 3<&0; { cat <&3 >/dev/null; kill 0; } & "$@" 3<&-
+  code=$?; kill $!; exit $code`;
 
 const prefix = "web │ ";
 

@@ -3,7 +3,7 @@ import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { findConfiguration } from "../configuration_file.ts";
 import { pathExists } from "../path_exists.ts";
-import { onStopSignals } from "../../listen/stop_signals.ts";
+import { onHangUp, onStopSignals } from "../../listen/stop_signals.ts";
 import type { DevCommand } from "../init/init_arguments.ts";
 import { startPage } from "./page_process.ts";
 import { serveInDevelopment } from "./serve_in_development.ts";
@@ -43,13 +43,17 @@ export async function runDevCommand(
     stdin: "null",
   }).spawn();
   let isStopping = false;
-  const release = onStopSignals((_signal, reachedChildren) => {
+  const stop = (reachedChildren: boolean) => {
     isStopping = true;
     // With `--watch`, only SIGINT ends a process.
     if (!reachedChildren) service.kill("SIGINT");
-  });
+  };
+  const release = onStopSignals((_signal, reachedChildren) => stop(reachedChildren));
+  // A closed terminal sends SIGHUP, without which this process could not stop Vite.
+  const releaseHangUp = onHangUp(() => stop(false), () => stop(false));
   const { code } = await service.status;
   release();
+  releaseHangUp();
   page?.stop();
   return isStopping ? 0 : code;
 }

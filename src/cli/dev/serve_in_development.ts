@@ -1,10 +1,11 @@
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { type App, createApp } from "../../app/app.ts";
 import { serveApp } from "../../app/serve.ts";
 import { openDrizzleOfConfig } from "../../engines/drizzle/open_configured_database.ts";
 import { writeApiTypes } from "../../openapi/api_types.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
+import type { Clock } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { loadConfiguration } from "../configuration_file.ts";
 import { pathExists } from "../path_exists.ts";
@@ -18,8 +19,8 @@ export async function serveInDevelopment(
   page: Readonly<Record<"folder" | "url", string | null>>,
   { version, parent }: Readonly<Record<"version" | "parent", string>>,
 ): Promise<number> {
+  const runtime = systemRuntime(consoleObserver());
   try {
-    const runtime = systemRuntime(consoleObserver());
     exitWithParent(runtime.clock, parent, "SIGINT");
     const loaded = { runtime, ...await loadConfiguration(path) };
     const { web, ...config } = await openDrizzleOfConfig(loaded, runtime);
@@ -41,12 +42,30 @@ export async function serveInDevelopment(
     return 0;
   } catch (error) {
     console.error(`${printableLines(describeFault(error))}\nSave a file to start again.`);
+    const module = missingModule(error);
+    if (module !== null) void restartWith(module, path, runtime.clock);
     // Without this process, nothing would notice that its parent has been killed.
     const { promise, resolve } = Promise.withResolvers<void>();
     for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, resolve);
     await promise;
     return 1;
   }
+}
+
+/** Returns the path of the user's module that an import did not find, or null. */
+function missingModule(error: unknown): string | null {
+  const [, url] = /Module not found "(file:[^"]+)"/.exec(String(error)) ?? [];
+  return url === undefined ? null : fileURLToPath(url);
+}
+
+/** Starts again when a module exists. Deno does not watch a file that does not exist. */
+async function restartWith(module: string, configuration: string, clock: Clock): Promise<void> {
+  while (!await pathExists(module)) {
+    await new Promise<void>((resolve) => clock.after(200, resolve));
+  }
+  // A changed modification time is a save of the configuration.
+  const seconds = clock.now() / 1_000;
+  await Deno.utime(configuration, seconds, seconds);
 }
 
 /** Writes the types of the service into the page. An unchanged file does not reload the page. */
