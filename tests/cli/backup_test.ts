@@ -177,10 +177,17 @@ Deno.test("restore replaced a link, --keep removed the backups of others, and a 
   const left = names(at("kept"));
   assertEquals([left.length, left.includes(first), left[0]], [3, true, "2020-01-01T00-00-00Z"]);
 
+  for (let n = 0; n < 3; n++) await backup("other.db", 1);
+  const last = names(at("kept"));
+  assertEquals([last.length, last.includes(first), last.includes(left[2] ?? "")], [3, true, false]);
+
   const changed = new DatabaseSync(at("shop.db"));
   changed.exec("UPDATE notes SET title = 'b'");
   changed.close();
-  await restore(at("shop.db"), null);
+  // Restores in the same second keep the file that only the first one replaced.
+  for (let n = 0; n < 3; n++) await restore(at("shop.db"), null);
+  const before = names(at("real")).filter((name) => name.startsWith("shop.db.before-"));
+  assertEquals(before.map((name) => titleOf(at(`real/${name}`))), ["b", "a", "a"]);
   assertEquals([titleOf(at("real/shop.db")), Deno.lstatSync(at("shop.db")).isSymlink], ["a", true]);
   assertEquals(names(folder.path).filter((name) => name.startsWith("service.kv.before")), []);
   await assertRejects(
@@ -196,7 +203,7 @@ Deno.test("restore replaced a link, --keep removed the backups of others, and a 
     Error,
     "by a key-value store: it is a database",
   );
-  assertEquals(names(folder.path).filter((name) => name.endsWith(".restoring")), []);
+  assertEquals(names(folder.path).filter((name) => name.includes(".restoring")), []);
 });
 
 function names(folder: string): readonly string[] {

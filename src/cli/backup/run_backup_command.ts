@@ -25,7 +25,7 @@ export async function runBackupCommand(command: BackupCommand, version: string):
   try {
     const folder = await createFolder(command.folder, at.replaceAll(":", "-"));
     const { heldMs, described } = await fillFolder(folder, sources, { version, at, clock });
-    const removed = await removeOldest(command, described, clock.now());
+    const removed = await removeOldest(command, described, { name: basename(folder), at });
     const result = { folder, heldMs, files: described, removed, notices: files.notices };
     printValue(command.json, result, () => sentenceOf(folder, heldMs, described));
     if (!command.json) {
@@ -41,11 +41,16 @@ export async function runBackupCommand(command: BackupCommand, version: string):
 /** Creates the folder with the end `.partial`. Returns the path without this end. */
 async function createFolder(parent: string, name: string): Promise<string> {
   await Deno.mkdir(parent, { recursive: true, mode: 0o700 });
-  // Two backups can begin in the same second.
-  for (let count = 1;; count++) {
+  for (;;) {
+    // Several backups can begin in the same second. An older one may already be removed.
+    const counts = [0];
+    for await (const { name: other } of Deno.readDir(parent)) {
+      const [, start, count] = /^(.*Z)(?:-(\d+))?(?:\.partial)?$/.exec(other) ?? [];
+      if (start === name) counts.push(Number(count ?? 1));
+    }
+    const count = Math.max(...counts) + 1;
     const folder = join(parent, count === 1 ? name : `${name}-${count}`);
     try {
-      if (await pathExists(folder)) continue;
       await Deno.mkdir(folder + partialEnd, { mode: 0o700 });
       return folder;
     } catch (error) {
@@ -119,22 +124,26 @@ async function requireFiles({ database, kv, notices }: ServiceFiles): Promise<re
 async function removeOldest(
   { folder, keep }: Pick<BackupCommand, "folder" | "keep">,
   files: readonly BackedUpFile[],
-  now: number,
+  newest: { readonly name: string; readonly at: string },
 ): Promise<readonly string[]> {
   if (keep === null) return [];
   const paths = pathsOf(files);
+  const killedBefore = Date.parse(newest.at) - dayMs;
   const [backups, killed]: [string[], string[]] = [[], []];
   for await (const { name, isDirectory } of Deno.readDir(folder)) {
     const [, date, time = "", end] = nameOfBackup.exec(name) ?? [];
     if (!isDirectory || date === undefined) continue;
     if (end !== undefined) {
-      if (Date.parse(`${date}T${time.replaceAll("-", ":")}Z`) < now - dayMs) killed.push(name);
-    } else {
+      const begun = Date.parse(`${date}T${time.replaceAll("-", ":")}Z`);
+      if (begun < killedBefore) killed.push(name);
+    } else if (name !== newest.name) {
       const manifest = await findManifest(join(folder, name));
       if (manifest !== null && pathsOf(manifest.files) === paths) backups.push(name);
     }
   }
-  const removed = [...backups.sort().slice(0, -keep), ...killed];
+  // `numeric` compares the counts at the ends of names as numbers.
+  backups.sort(new Intl.Collator("en", { numeric: true }).compare);
+  const removed = [...backups.slice(0, Math.max(0, backups.length - keep + 1)), ...killed];
   for (const name of removed) await Deno.remove(join(folder, name), { recursive: true });
   return removed;
 }

@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path";
 import { beginEpoch, isStore, requireIntact, requireUnused } from "../../engines/backup_files.ts";
 import { withoutSecrets } from "../../engines/server_url.ts";
+import type { Clock } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { instantOf } from "../../schema/instant.ts";
 import { pathExists } from "../path_exists.ts";
@@ -35,7 +36,7 @@ export async function runRestoreCommand(command: RestoreCommand, version: string
   const replacements = await findReplacements(command, manifest);
   const unused = manifest.files.filter((one) => !replacements.some(({ file }) => file === one));
   const { clock, random } = systemRuntime(() => {});
-  const stamp = instantOf(clock.now()).replace(/\.\d+Z$/, "Z").replaceAll(":", "-");
+  const stamp = await freeStamp(replacements, clock);
   requireConsent(command, manifest, replacements, stamp);
   for (const { file, target, exists } of replacements) {
     if (exists) requireReplaceable(target, file.role);
@@ -57,9 +58,7 @@ export async function runRestoreCommand(command: RestoreCommand, version: string
   // Nothing has changed so far. A `-wal` file that stays would be applied to the restored file.
   for (const { target } of replacements) {
     for (const end of ["", "-wal", "-shm", "-journal"]) {
-      if (await pathExists(target + end)) {
-        await Deno.rename(target + end, aside(target, stamp) + end);
-      }
+      if (await pathExists(target + end)) await moveAside(target + end, aside(target, stamp) + end);
     }
   }
   // Without the database, the service cannot start with a key-value store of another time.
@@ -144,8 +143,27 @@ async function takeRights(copy: string, target: string): Promise<void> {
   if (uid !== now.uid || gid !== now.gid) await Deno.chown(copy, uid, gid);
 }
 
+/** Each process has its own copy, so that two restores of one file cannot mix their bytes. */
 function copyOf(target: string): string {
-  return `${target}.restoring`;
+  return `${target}.restoring-${Deno.pid}`;
+}
+
+/** Returns the end of the names of replaced files: the time, and a number if it is in use. */
+async function freeStamp(replacements: readonly Replacement[], clock: Clock): Promise<string> {
+  const time = instantOf(clock.now()).replace(/\.\d+Z$/, "Z").replaceAll(":", "-");
+  for (let count = 1;; count++) {
+    const stamp = count === 1 ? time : `${time}-${count}`;
+    const isUsed = await Promise.all(
+      replacements.map(({ target }) => pathExists(aside(target, stamp))),
+    );
+    if (!isUsed.includes(true)) return stamp;
+  }
+}
+
+/** Moves a file. Unlike a rename, a link never replaces the file of another restore. */
+async function moveAside(path: string, place: string): Promise<void> {
+  await Deno.link(path, place);
+  await Deno.remove(path);
 }
 
 function aside(target: string, stamp: string): string {

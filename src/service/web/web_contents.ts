@@ -42,14 +42,17 @@ function partsOf(handle: FileHandle, { size, mtimeMs }: Stats): ReadableStream<B
       const part = new Uint8Array(Math.min(partSize, size - at));
       const { bytesRead } = await handle.read(part, 0, part.length, at);
       at += bytesRead;
+      const isLast = at >= size || bytesRead === 0;
+      // An error before the last part makes the client refuse a mixture of the bytes of two builds.
+      if (isLast && (await handle.stat()).mtimeMs !== mtimeMs) {
+        await handle.close();
+        return controller.error(new Error("The file was overwritten while it was sent"));
+      }
       if (bytesRead > 0) controller.enqueue(part.subarray(0, bytesRead));
-      // A shorter file ends the response too early, so the client does not accept it.
-      if (at < size && bytesRead > 0) return;
-      const isSame = (await handle.stat()).mtimeMs === mtimeMs;
+      if (!isLast) return;
       await handle.close();
-      // An error makes the client refuse a mixture of the bytes of two builds.
-      if (isSame) controller.close();
-      else controller.error(new Error("The file was overwritten while it was sent"));
+      // A shorter file ends the response too early, so the client does not accept it.
+      controller.close();
     },
     cancel: () => handle.close(),
   }, { highWaterMark: 0 });

@@ -67,7 +67,11 @@ class Listing {
 
   async answer(request: Request, path: string): Promise<Reply | null> {
     const folder = this.#folderOf(request, path);
-    if (folder !== null) return { status: 308, headers: { location: folder }, body: null };
+    if (folder !== null) {
+      // Without `no-cache`, a browser would keep the redirect when a later build has other paths.
+      const headers = { location: folder, "cache-control": "no-cache" };
+      return { status: 308, headers, body: null };
+    }
     const name = this.#find(request, path);
     const file = this.files.get(name);
     if (file === undefined) return null;
