@@ -90,9 +90,12 @@ async function describe(
   const before = previous?.get(name);
   if (before?.path === path && before.state === state) return before;
   const type = getMimeType(name) ?? "application/octet-stream";
-  const bytes = type.includes("html") ? new Uint8Array(await readFile(path)) : null;
+  const { size } = found;
+  const isHtml = type.includes("html");
+  const content = isHtml || size <= maxWhole ? new Uint8Array(await readFile(path)) : null;
+  const bytes = isHtml ? content : null;
   const hash = createHash("sha256");
-  for await (const part of bytes === null ? createReadStream(path) : [bytes]) hash.update(part);
+  for await (const part of content === null ? createReadStream(path) : [content]) hash.update(part);
   const policy = bytes && policyOf(new TextDecoder().decode(bytes), web);
   const headers = {
     "content-type": type,
@@ -101,9 +104,11 @@ async function describe(
       : "no-cache",
     ...(policy === null ? {} : { "content-security-policy": policy }),
   };
-  const { size } = found;
   return { path, size, state, hash: hash.digest("base64url"), type, headers, bytes };
 }
+
+/** The maximum size of files that are read as a whole, which is faster than a stream, in bytes. */
+const maxWhole = 65_536;
 
 /** Returns a string that differs for another file, another size and any change of the file. */
 export function stateOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
