@@ -336,10 +336,17 @@ testOnDatabase(
       await assertRejects(
         () => open({ schema: "owned" }),
         Error,
-        `${subject}the role lacks a right to the table of the store: ` +
+        `${subject}the role lacks a right to the store: ` +
           'GRANT SELECT, INSERT, UPDATE, DELETE ON "owned"."_service_kv"',
       );
       await run(`GRANT INSERT, UPDATE, DELETE ON owned._service_kv TO ${role}`);
+      await run("REVOKE EXECUTE ON PROCEDURE owned._service_kv_commit FROM PUBLIC");
+      await assertRejects(
+        () => open({ schema: "owned" }),
+        Error,
+        'and EXECUTE ON PROCEDURE "owned"."_service_kv_commit"',
+      );
+      await run(`GRANT EXECUTE ON PROCEDURE owned._service_kv_commit TO ${role}`);
       const store = await open({ schema: "owned" });
       assertEquals((await claim(store, ["a"], 1)).ok, true);
       await store.close();

@@ -35,12 +35,14 @@ export async function openStore(
   schema: string,
   clock: Clock,
 ): Promise<ServerClock> {
-  const { table } = storeNames(schema);
+  const { table, procedure } = storeNames(schema);
   const text = `SELECT ${serverName}, ${serverTime}, current_setting('transaction_isolation'),
     to_regclass($2) IS NOT NULL AND EXISTS (SELECT FROM pg_proc
       WHERE proname = '_service_kv_commit' AND pronamespace = to_regnamespace($1)),
     (SELECT bool_and(has_table_privilege(to_regclass($2), one))
-      FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS one)`;
+      FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS one) AND
+      (SELECT bool_and(has_function_privilege(oid, 'EXECUTE')) FROM pg_proc
+        WHERE proname = '_service_kv_commit' AND pronamespace = to_regnamespace($1))`;
   const { rows: [row = []] } = await driver.query({ text, values: [`"${schema}"`, table] });
   const [name = "", time, isolation, isComplete, isAllowed] = row.map(String);
   const server = { name, aheadMs: Number(time) - clock.elapsedMs() };
@@ -53,8 +55,9 @@ export async function openStore(
   }
   if (isComplete !== "t") await setUpStore(driver, schema);
   else if (isAllowed !== "t") {
-    const grant = `GRANT SELECT, INSERT, UPDATE, DELETE ON ${table}`;
-    throw new Error(`the role lacks a right to the table of the store: ${grant}`);
+    const grants = `GRANT SELECT, INSERT, UPDATE, DELETE ON ${table}, ` +
+      `and EXECUTE ON PROCEDURE ${procedure}`;
+    throw new Error(`the role lacks a right to the store: ${grants}`);
   }
   return server;
 }
