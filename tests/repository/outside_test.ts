@@ -42,10 +42,24 @@ const byPostgres = program(`
   const db = await openDatabase(await openPostgres(Deno.args[0] ?? ""));
 `);
 
+/** The options of a user's deno.json under which the files of the package are checked, too. */
+const strictest = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noImplicitOverride: true,
+  useUnknownInCatchVariables: true,
+  noImplicitReturns: true,
+  noFallthroughCasesInSwitch: true,
+};
+
 // Checked as one, as most of a check goes into the package. The options of the README as it shows them
 // are those of `tests/types`, where the package is checked without Deno's unstable types, too.
 Deno.test("deno test, which checks as deno check does, failed with the types of a browser; an example that is copied beside the README's deno.json lacked imports", async () => {
-  const compilerOptions = { lib: ["deno.window", "deno.unstable", "dom"] };
+  const compilerOptions = {
+    ...strictest,
+    lib: ["deno.window", "deno.unstable", "dom", "dom.iterable", "dom.asynciterable"],
+  };
   const names = Array.from(Deno.readDirSync(`${root}examples`), ({ name }) => name)
     .filter((name) => name.endsWith(".ts"));
   await using project = await readmeProject({
