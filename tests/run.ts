@@ -34,6 +34,7 @@ const folders: readonly (readonly [folder: string, parts: number, kind?: "waits"
   ["tests/http", 4],
   ["tests/client", 2],
   ["tests/openapi", 1],
+  ["tests/examples", 1],
   ["tests/identity", 1],
   ["tests/billing", 1],
   ["tests/client/model", 1],
@@ -41,7 +42,6 @@ const folders: readonly (readonly [folder: string, parts: number, kind?: "waits"
   ["tests/conformance", 1],
   ["tests/serve", 1],
   ["tests/proxies", 1],
-  ["tests/examples", 1],
   ["tests/search", 1, "waits"],
   ["tests/live", 3, "waits"],
 ];
