@@ -17,6 +17,7 @@ export interface TypeError {
  */
 export async function checkProgram(
   files: Readonly<Record<string, string>>,
+  compilerOptions: Readonly<Record<string, unknown>> = {},
 ): Promise<readonly TypeError[]> {
   await using folder = await scratchFolder();
   const { exports }: { readonly exports: Readonly<Record<string, string>> } = JSON.parse(
@@ -33,7 +34,7 @@ export async function checkProgram(
     "@hono/hono": "npm:hono@^4.13.0",
     "@hono/hono/": "npm:/hono@^4.13.0/",
   };
-  const configuration = JSON.stringify({ imports });
+  const configuration = JSON.stringify({ imports, compilerOptions });
   await Deno.writeTextFile(`${folder.path}/deno.json`, configuration);
   // The versions that are there already: a test asks no registry for newer ones.
   await Deno.copyFile(`${root}deno.lock`, `${folder.path}/deno.lock`);

@@ -13,11 +13,11 @@ export type RestoreCommand = ReturnType<typeof parseRestoreArguments>;
 export const backupHelp =
   `Backups of a SQLite file and of the key-value store, while a service uses them:
   backup FOLDER [DATABASE | --config FILE] [--kv FILE]
-                         copies both as they are at one moment, into a new folder of FOLDER
-      --keep N           remove all but the newest N backups of FOLDER
+                         copies both as of one point in time, into a new folder in FOLDER
+      --keep N           remove all but the newest N backups of these files
       --json             print the result as JSON
   restore FOLDER/NAME [DATABASE | --config FILE] [--kv FILE]
-                         put a backup in the place of the files, which are kept beside it;
+                         replace the files by a backup; the old files get other names;
                          the service must not run, and all live streams start again
       --yes              do not ask`;
 

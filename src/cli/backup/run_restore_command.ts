@@ -162,7 +162,13 @@ async function freeStamp(replacements: readonly Replacement[], clock: Clock): Pr
 
 /** Moves a file. Unlike a rename, a link never replaces the file of another restore. */
 async function moveAside(path: string, place: string): Promise<void> {
-  await Deno.link(path, place);
+  try {
+    await Deno.link(path, place);
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) throw plainError("restore", error);
+    // Some file systems, such as exFAT, have no hard links.
+    return await Deno.rename(path, place);
+  }
   await Deno.remove(path);
 }
 

@@ -13,7 +13,7 @@ testUnless(
   missing,
   `postgres: eight writers, two servers and clients that change between them, seed ${seed}`,
   async () => {
-    const { failure, events, changes } = await check(seed, 3_000, {});
+    const { failure, events, changes } = await check(seed, 5_000, {});
     assertEquals(failure, null);
     assert(events > 500 && changes > 100, `only ${events} events of ${changes} changes`);
     console.log(`${events} events of ${changes} changes`);
