@@ -7,7 +7,7 @@ export interface TestSummary {
   readonly skipped: number;
   /** How many tests each reason skipped. */
   readonly skipReasons: ReadonlyMap<string, number>;
-  /** The errors of the failed tests, as they were printed; of very many the first lines. */
+  /** The errors of the failed tests, as printed; of very many lines the first, and all names. */
   readonly errors: readonly string[];
 }
 
@@ -31,7 +31,9 @@ export function testOutputReader(): TestOutputReader {
       const line = stripVTControlCharacters(coloured);
       if (line === " ERRORS ") isInErrors = true;
       else if (line === " FAILURES ") isInErrors = false;
-      else if (isInErrors && errors.length < maxErrorLines) errors.push(line);
+      else if (isInErrors && (errors.length < maxErrorLines || failedTest.test(line))) {
+        errors.push(line);
+      }
       // A step is indented; like the closing line, the count of reasons is one of tests.
       const skipped = /^\S.* \.\.\. ignored \(/.exec(line);
       if (skipped !== null) {
@@ -73,6 +75,9 @@ export function sumOf(summaries: readonly (TestSummary | null)[]): TestSummary {
 export const unnamedReason = "no reason given";
 
 const maxErrorLines = 60;
+
+/** The heading of an error: the name of its test, and where that is defined. */
+const failedTest = / => \S+:\d+:\d+$/;
 
 const closingLine =
   /^(?:ok|FAILED) \| (\d+) passed(?: \([^)]*\))? \| (\d+) failed(?: \([^)]*\))?(?: \| (\d+) ignored)?/;
