@@ -54,10 +54,7 @@ export async function grantIfAllowed(
   }
 }
 
-/**
- * Checks the rights of a request that repeats an idempotency key, before the service sends the
- * stored reply. Throws a 401 or 403, or the error of a scope function.
- */
+/** Checks the rights before a stored reply is sent again. Throws a 401, 403 or a scope's error. */
 export async function authorizeAgain<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   request: () => ResourceRequest,

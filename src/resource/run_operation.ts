@@ -26,9 +26,8 @@ import { refusedWrite } from "./write/refused/refused_write.ts";
 import { isAsDescribed } from "../db/tables/check_tables.ts";
 
 /**
- * Returns the problem if tables have changed since the service read their definitions, or null for
- * every other error. Compares only the tables of the request. A hook's statement with a wrong
- * column name causes the same database error, but that is a fault of the service.
+ * Returns the problem if the tables of the request have changed since startup. Returns null for
+ * other errors, such as the same database error from a wrong column name in a hook.
  */
 export async function findSchemaChange(
   error: unknown,
@@ -44,7 +43,7 @@ export async function findSchemaChange(
     }
     return null;
   } catch (failure) {
-    // With `actAs`, the user's database role might lack the right to read a table's definition.
+    // With `actAs`, the read can fail because the user's role may not read table definitions.
     if (identityOf !== null) return null;
     throw databaseProblem(failure, "read");
   }
@@ -52,12 +51,10 @@ export async function findSchemaChange(
 
 const missing = "The database no longer has a table or a column as the service knows it";
 
-/** Returns the 503 for changed tables. A retry of the client uses the current tables. */
 export function schemaChangedProblem(detail: string, cause?: unknown): Problem {
   return new Problem("schema-changed", detail, { cause, headers: { "retry-after": "1" } });
 }
 
-/** Runs an operation for a request or server-side code. Returns its reply before serialization. */
 export function runOperation<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   request: ResourceRequest,
@@ -73,10 +70,7 @@ export function runOperation<Intent, Plan, Outcome>(
   return withCurrentTables(tablesChanged, { name: operation.name, request, resource: served, run });
 }
 
-/**
- * Runs the stages of an operation. The comments list the status codes with which each stage can
- * fail. A synchronous stage creates no promise, because each promise delays every request.
- */
+/** A synchronous stage creates no promise, because each promise delays every request. */
 function runStages<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   request: ResourceRequest,
@@ -102,7 +96,6 @@ function runStages<Intent, Plan, Outcome>(
     }));
 }
 
-/** Checks the rights, synchronously if the operation is public. Fails with a 401 or 403. */
 function authorizeAll<Intent, Plan, Outcome>(
   { access, alsoAccess, readsFrom, relatedWrites }: Operation<Intent, Plan, Outcome>,
   intent: Intent,
@@ -130,7 +123,6 @@ function charge<Intent, Plan, Outcome>(
   return debit.charge(items(intent), writes.length === 0 ? undefined : protectedItems(writes));
 }
 
-/** Returns the function that stores the reply in the write's transaction; null if not needed. */
 function recorder<Outcome>(
   { record }: ResourceRequest,
   shape: (outcome: Outcome) => ShapedReply,
@@ -158,9 +150,8 @@ interface OperationOnTable<Result> {
 }
 
 /**
- * Runs an operation. If the service rejects the request, or would ignore one of its fields, this
- * function checks if the tables have changed since startup. If they have, the operation fails with
- * a 503, and a retry of the client uses the new tables.
+ * If the service rejects the request, or would ignore one of its fields, and the tables have
+ * changed since startup, the operation fails with a 503. A retry then uses the new tables.
  */
 function withCurrentTables<Result>(
   tablesChanged: () => Promise<boolean>,
@@ -234,7 +225,6 @@ function mayBeLabel(error: unknown): boolean {
     ["filter-parse-error", "invalid-parameter", "validation-error"].includes(error.slug);
 }
 
-/** Throws the problem of a failed operation, or its error if the request is not the cause. */
 async function throwFailedExecution(
   error: unknown,
   access: Access,
@@ -254,13 +244,12 @@ function isOfData(error: unknown, { query, segment }: ResourceRequest): boolean 
     !/\b(?:filter|sum|avg):/.test(query.get("include") ?? "");
 }
 
-/** Parameters that never cause the error `invalid-value`. Other parameters can, such as `sum`. */
+/** Parameters that never cause the error `invalid-value`. */
 const withoutValues: ReadonlySet<string> = new Set([
   ...["select", "orderBy", "limit", "offset", "include", "totalCount", "preview"],
   ...["groupBy", "count", "min", "max"],
 ]);
 
-/** Returns the problem of a rejected value in a filter or an id; null for any other error. */
 async function refusedValue(error: unknown, call: ResourceCall): Promise<Problem | null> {
   if (!(error instanceof DatabaseError) || error.kind !== "invalid-value") return null;
   const { request: { query, segment }, resource } = call;

@@ -30,9 +30,7 @@ const maxDepth = 16;
 /** The key of a hidden API member for rights checks. A symbol cannot be a resource's name. */
 export const rowTrials: unique symbol = Symbol("rowTrials");
 
-/** Functions that a check of a user's rights needs in addition to the operations of `api`. */
 export interface RowTrials {
-  /** The API for this caller. Its transactions run on the database of the resource. */
   readonly api: CodeApi<AnyApi>;
   filterOf(key: unknown): Filter;
   /** Reads the row as a live stream would, and throws the problem that a stream would throw. */
@@ -195,7 +193,6 @@ export class CodeApis {
   }
 }
 
-/** Runs one operation. Like an HTTP request, the call first checks the caller's access. */
 async function answer(
   endpoint: Endpoint,
   call: CodeCall,
@@ -231,10 +228,7 @@ function tooDeep({ name: operation }: Endpoint, { name }: Resource): Error {
 /** Returns a changed copy of a resource. For one resource, every call returns the same copy. */
 export type ResourceTransform = (resource: Resource) => Resource;
 
-/**
- * Returns a transform for calls by the system. The copy allows access to all rows and fields, and
- * all operations that the table allows. Its ETags equal the ETags of users, for comparisons.
- */
+/** Allows all rows, fields and possible operations to the system. ETags equal those of users. */
 export function createSystemTransform(): ResourceTransform {
   return changedResources(({ policy, table, softDelete, search, capabilities }) => {
     const isWritten = !table.readOnly;

@@ -14,18 +14,13 @@ import { copyBody } from "./copy_body.ts";
 export interface CodeCall {
   readonly name: CallName;
   readonly options: AnyCallOptions;
-  /** The key of the row; undefined for operations without a key. */
   readonly key?: { readonly value: unknown };
-  /** A copy of the values that the caller passed. */
   readonly body?: unknown;
   /** The filter of a batch if the caller passes an object. `body` contains a string filter. */
   readonly filter?: Query["codeFilter"];
 }
 
-/**
- * Returns the request of a call by server-side code. The request uses no budget, has no client
- * address, and its reply is not stored for repeated requests.
- */
+/** The request uses no budget and has no client address. Its reply is not stored for repeats. */
 export function codeRequest(
   call: CodeCall,
   caller: CodeCaller,
@@ -104,9 +99,7 @@ type CallName = keyof typeof optionsOf;
 
 const headers: ReadonlySet<string> = new Set(["ifMatch", "ifNoneMatch", "optimisticId"]);
 
-/**
- * Returns the options of a call as query parameters. Throws a TypeError for an unsupported option.
- */
+/** Returns a call's options as query parameters. Throws a TypeError for an unsupported option. */
 export function queryOf(
   name: CallName,
   options: AnyCallOptions,
@@ -132,10 +125,7 @@ export function queryOf(
   return Object.assign(parameters, { codeFilter });
 }
 
-/**
- * Returns a filter: a string, or a rule from a builder. Throws a TypeError for any other value,
- * because a call without a filter would select every row.
- */
+/** Throws a TypeError if `given` is not a filter: without a filter, a call selects every row. */
 export function filterOf(given: unknown): string | Rule {
   if (typeof given === "string") return given;
   if (typeof given === "object" && given !== null) {
@@ -155,10 +145,7 @@ function unknownOption(name: string, option: string, known: readonly string[]): 
 /** Runs the operation of one route. `route` is the method and the path of the route. */
 type RunCall = (route: string, call: CodeCall) => Promise<ShapedReply>;
 
-/**
- * Returns the operations of one resource as functions with the names of `CodeCalls`. Their types
- * are not checked, because the results of operations have no types.
- */
+/** Returns the functions of `CodeCalls`, untyped, because results of operations are untyped. */
 export function createCodeCalls(run: RunCall) {
   const read = (name: CodeCall["name"], route: string) => async (options: AnyCallOptions = {}) =>
     dataOf(await run(route, { name, options }));

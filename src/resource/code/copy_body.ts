@@ -3,7 +3,7 @@ import { bytesToBase64 } from "../../protocol/byte_text.ts";
 import { isExactNumber } from "../../schema/exact_number.ts";
 import { numberOrBigint } from "../../schema/kinds/number_kinds.ts";
 
-/** The maximum nesting depth of a value, as in the body of a request. */
+/** Equals the maximum nesting depth of a request body. */
 const maxLevels = 32;
 
 /**

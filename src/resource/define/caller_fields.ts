@@ -7,12 +7,10 @@ import type { RoleOnTable } from "../../db/engine/acting_roles.ts";
 import type { CallerFields, FieldListsOfUser, FieldPolicy, Resource } from "../model/resource.ts";
 import type { ResolvedFields } from "./resolve_field_lists.ts";
 
-/** Returns which columns the user's database role can use, or null if no limit applies. */
 export type ColumnRightsOf = (user: User | null) => RoleOnTable | null;
 
 type CallerFieldsContext = Pick<Resource, "table" | "etag" | "computed">;
 
-/** Returns the members of a resource that depend on the caller, for a caller with all fields. */
 export function widestFields(
   lists: ResolvedFields,
   rightsOf: ColumnRightsOf | null,
@@ -123,7 +121,7 @@ function createCallerFields(
   };
 }
 
-/** The maximum number of cached field lists. Most services have a few roles. */
+/** The maximum number of cached field lists. */
 const maxKnown = 256;
 
 function callerTags(

@@ -77,7 +77,6 @@ const publicAccess = groupOf<PublicOptions>()({ read: publicRows, subscribe: pub
   (given) => writesArePrivate(given) === null,
 );
 
-/** Returns a message for options for writes in `public`, which are allowed only in `auth`. */
 function writesArePrivate(given: unknown): string | null {
   const write = ["create", "update", "delete"].find((access) => access in Object(given));
   return write === undefined ? null : `cannot open ${write}: only read and subscribe can be public`;
@@ -216,7 +215,6 @@ export interface CheckedDefinition extends ResourceDefinition {
   readonly hookTimeoutMs: number;
 }
 
-/** Reads options. Throws a plain Error with the table and the misspelt or invalid option. */
 export function readDefinition({ table, options }: ResourceDefinition): CheckedDefinition {
   const info = requireTableInfo(table);
   const place = { subject: `Cannot serve "${info.name}"`, path: "" };
@@ -235,7 +233,6 @@ export function readDefinition({ table, options }: ResourceDefinition): CheckedD
   return { table, options: read, hookTimeoutMs };
 }
 
-/** Returns how a program must write the option `id` for this table. */
 function idOf({ name, primaryKey, declared }: TableInfo): string {
   const columns = primaryKey.map((column) =>
     declared ? `${name}.${column.name}` : JSON.stringify(column.name)

@@ -1,6 +1,5 @@
 import type { Resource } from "../model/resource.ts";
 
-/** Returns the number of fields in the largest possible batch, including nested rows. */
 export function defaultMaxFields(
   { table, batch, relations, nestedWrites }: Pick<
     Resource,

@@ -26,8 +26,8 @@ import {
 import type { ServedTable } from "./resource_definition.ts";
 
 /**
- * Derives relations from foreign keys of one database: to one row, to many rows, or through a link
- * table. Omits unreadable keys, and relations whose possible names are all taken.
+ * Derives relations from foreign keys: to one row, to many rows, or through a link table. Omits
+ * unreadable keys, and relations whose possible names are all taken.
  */
 export function deriveRelations(
   from: ServedTable,
@@ -62,8 +62,8 @@ export function deriveRelations(
 }
 
 /**
- * Groups the to-many relations in naming order: first the foreign keys within one schema. In each
- * part, keys that are named after the referenced table come first.
+ * The first group takes its names first: foreign keys within one schema. In each part, keys that are
+ * named after the referenced table come first.
  */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;

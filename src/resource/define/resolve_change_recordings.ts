@@ -10,16 +10,13 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import { isSubscribable } from "./subscribable.ts";
 
-/** How the changes of a database are recorded: by triggers, or by the driver that writes. */
 export interface ChangeRecording {
-  /** The driver for writes. If no trigger records its writes, the driver records them. */
   readonly driver: Driver;
   readonly changes: ResolvedChangesOptions;
 }
 
 /**
- * Resolves how changes are recorded, by driver. Introspected tables get triggers only by option.
- * Omits databases without a subscribable resource.
+ * Introspected tables get triggers only by option. Omits databases without a subscribable resource.
  */
 export async function resolveChangeRecordings(
   { resources, db }: {

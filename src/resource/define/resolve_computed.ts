@@ -3,7 +3,6 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { ComputedFields } from "../model/resource.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
 
-/** Throws a plain Error for a computed field with the name of a column. */
 export function resolveComputed(
   { computed = {} }: ResourceDefinition["options"],
   table: TableInfo,

@@ -10,7 +10,6 @@ export function createEtagKeys(secrets: readonly string[]): EtagKeys {
   return { current, older };
 }
 
-/** Returns null for a resource without ETags. Throws a plain Error for an invalid option. */
 export function resolveEtag(
   etag: ResourceDefinition["options"]["etag"],
   table: TableInfo,
@@ -48,7 +47,6 @@ export function resolveEtag(
   };
 }
 
-/** Throws a plain Error if `etag.updatedAtField` contradicts the table's declared timestamps. */
 function requireDeclared(updatedAtField: ColumnInfo | null, table: TableInfo): void {
   const declared = table.columns.filter(({ writeTimestamp }) => writeTimestamp === "updated");
   const agrees = updatedAtField === null || updatedAtField.writeTimestamp === "updated" ||

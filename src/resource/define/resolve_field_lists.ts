@@ -19,7 +19,6 @@ import { columnInfoOf, tableInfoOf } from "../../schema/table_like.ts";
 export interface ResolvedFields {
   /** All fields that some caller can have. API descriptions contain these fields. */
   readonly widest: FieldPolicy;
-  /** Returns the fields of one caller. Null if all callers have the same fields. */
   readonly of: FieldListsOfUser | null;
   readonly varying: ReadonlySet<FieldListName>;
 }
@@ -29,7 +28,6 @@ type List = FieldList<Row> | undefined;
 type Columns = ReadonlySet<ColumnInfo>;
 type Lists = Readonly<Record<FieldListName, Columns>>;
 
-/** Resolves the option `fields`. Throws a plain Error for an unknown column. */
 export function resolveFieldLists(
   options: FieldOptions<Row> = {},
   { table, softDelete, find }: {
@@ -115,7 +113,6 @@ export function dependsOnCaller(options: FieldOptions<Row> = {}): boolean {
   return Object.values(options).some((list) => functionOf(list) !== null);
 }
 
-/** Returns the fixed list, or null if the option has only a function. */
 export function fixedListOrNull<Picked>(
   list: NonNullable<List>,
   pick: (list: readonly ColumnReferenceOf<Row>[]) => Picked,
@@ -146,7 +143,6 @@ function policyOf(
   });
 }
 
-/** Returns the column of a reference. Throws a plain Error that names the option. */
 export type ColumnResolver = (
   reference: ColumnReferenceOf<Record<string, unknown>>,
   option: string,

@@ -18,7 +18,6 @@ import { deriveRelations } from "./derive_relations.ts";
 import { isAny } from "../../schema/structured/structured_value.ts";
 import type { CheckedDefinition } from "./check_resource_definition.ts";
 
-/** Resolves configured and derived relations. Throws a plain Error for an invalid relation. */
 export function resolveRelations(
   definitions: readonly ResourceDefinition[],
   driver: Driver,
@@ -161,10 +160,7 @@ function pairsOf(
   );
 }
 
-/**
- * Sets `isWide` in columns compared with an untyped key, so that both have one format. The result
- * contains a new description for each changed table.
- */
+/** Sets `isWide` in columns compared with an untyped key, so that both have one format. */
 export function widenReferences(
   definitions: readonly CheckedDefinition[],
   driver: Driver,

@@ -38,17 +38,14 @@ export interface ResourceContext {
   readonly shared: SharedParts;
   readonly basePath: string;
   readonly driver: Driver;
-  /** Returns the driver for writes: a driver that records its writes, or `driver`. */
   writeBy(driver: Driver): Driver;
   readonly guard: Guard;
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
   /** Returns the users' rights on a table's columns. Absent if users have no database roles. */
   readonly columnRightsOf?: ((table: TableInfo) => ColumnRightsOf | null) | undefined;
-  /** The definitions of resources whose own or related fields depend on the caller. */
   readonly varying: ReadonlySet<ResourceDefinition>;
   readonly facts: TableFacts;
-  /** Returns the open live hub of a database; null if its changes are not recorded. */
   hubOf(driver: Driver): LiveHub | null;
   /** Returns the operations for a caller. Must be called only after every resource is resolved. */
   apiOf(caller: CodeCaller, driver: Driver): CodeApi<AnyApi>;
@@ -60,7 +57,6 @@ export interface ResourceContext {
 
 type Options = CheckedDefinition["options"];
 
-/** Checks a definition and sets every default. Throws a plain Error for an invalid definition. */
 export function resolveResource(definition: CheckedDefinition, context: ResourceContext): Resource {
   const { options, hookTimeoutMs } = definition;
   const { shared, guard, searchIndexes } = context;
@@ -177,7 +173,7 @@ function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidVal
   };
 }
 
-/** Returns the operations that the table allows. A view allows some writes, but no `subscribe`. */
+/** A view allows some writes, but no `subscribe`. */
 function possibleCapabilities(
   wanted: Options["capabilities"],
   { readOnly, recordable, view }: TableInfo,
@@ -220,7 +216,6 @@ function resolvePage({ pagination }: Options, table: TableInfo): PageLimits {
   return { defaultLimit, maxLimit };
 }
 
-/** Resolves `generatedFields`. Throws a plain Error for a column that nothing can generate. */
 function resolveGenerated(
   { generatedFields, auth, hooks }: Options,
   table: TableInfo,

@@ -13,10 +13,7 @@ export interface SearchedResource
 
 type Options = CheckedDefinition["options"]["search"];
 
-/**
- * Opens a resource's search index, or returns null, e.g. for a view, whose changes are not
- * recorded. Throws a plain Error for fields that cannot be searched.
- */
+/** Returns null e.g. for a view: its changes are not recorded, so an index would become outdated. */
 export function resolveSearch(
   options: Options,
   resource: SearchedResource,

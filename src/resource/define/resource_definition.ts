@@ -151,7 +151,6 @@ export interface ServedTable {
   readonly driver: Driver;
 }
 
-/** Returns a table's description. Throws a plain Error for any other value. */
 export function requireTableInfo(table: TableLike<unknown, unknown> | TableInfo): TableInfo {
   if (typeof table !== "object" || table === null) {
     throw new Error(`Cannot serve this: resource() takes a table first, not ${showValue(table)}`);

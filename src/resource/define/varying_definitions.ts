@@ -2,7 +2,6 @@ import type { Relations } from "../../schema/relation.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import { dependsOnCaller } from "./resolve_field_lists.ts";
 
-/** Returns the definitions with a field list, or a relation to one, that depends on the caller. */
 export function varyingDefinitions(
   definitions: readonly ResourceDefinition[],
   relations: ReadonlyMap<ResourceDefinition, Relations>,

@@ -1,9 +1,8 @@
 import { accepts, acceptsEncodings } from "@std/http/negotiation";
 
 /**
- * Returns the media type of `offered` that `Accept` prefers (RFC 9110, 12.5.1), named types before
- * wildcards. Returns the first type if none is acceptable: a response in another format is more
- * useful than an error.
+ * Prefers named types over wildcards in `Accept` (RFC 9110, 12.5.1). If no type is acceptable,
+ * returns the first: another format is more useful to the client than an error.
  */
 export function acceptedType(
   { headers }: Pick<Request, "headers">,
@@ -26,7 +25,6 @@ export function acceptedType(
 const charset = ";charset=utf-8";
 const maxAcceptLength = 2_000;
 
-/** Returns the first offered encoding that `Accept-Encoding` permits, or null. */
 export function acceptedEncoding(headers: Headers, offered: readonly string[]): string | null {
   // Without the header, a client may be unable to decode anything.
   const { length } = headers.get("accept-encoding") ?? "";

@@ -32,7 +32,6 @@ export function createLink({ url, headers }: Request, { sealer, clock }: LinkDep
   };
 }
 
-/** Returns the request with the headers in the link. Throws a 401 for an invalid link. */
 export function openLink(request: Request, { sealer, clock }: LinkDependencies): Request {
   // A link only allows reads, even if its user is allowed to write.
   if (request.method !== "GET" && request.method !== "HEAD") return request;

@@ -8,7 +8,6 @@ export interface EtagPolicy {
   readonly updatedAtField: ColumnInfo | null;
   readonly idField: ColumnInfo;
   readonly algorithm: "weak" | "strong";
-  /** True if the service rejects a write without `If-Match`. */
   readonly require: boolean;
   readonly primaryKey: readonly ColumnInfo[];
   /** The columns that the caller can read. ETags contain other columns only as a hash. */
@@ -20,7 +19,6 @@ export interface EtagPolicy {
 }
 
 export interface CallerEtagRules {
-  /** Columns that this caller cannot read, but other callers can. */
   readonly withheld: ReadonlySet<ColumnInfo>;
   readonly hashed: readonly ColumnInfo[];
   /** The suffix of this caller's ETags. Responses with different fields need different ETags. */
@@ -44,8 +42,8 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
 }
 
 /**
- * Returns true if `If-Match` contains the row's ETag byte for byte, except for a proxy's suffix.
- * The strong comparison of RFC 9110, 13.1.1, would reject weak ETags, which are the default.
+ * Returns true for the row's ETag, byte for byte except for a proxy's suffix. The strong comparison
+ * of RFC 9110, 13.1.1, would reject weak ETags, which are the default.
  */
 export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
@@ -68,10 +66,8 @@ export function listsTag(header: string, tags: readonly string[]): boolean {
     .some((listed) => known.includes(withoutWeakness(withoutCompression(listed))));
 }
 
-/** The unparsed `If-Match` header of a write, or null if there is none. */
 export type Precondition = string | null;
 
-/** Returns the header if the resource has ETags. Throws a 428 if a required header is missing. */
 export function parsePrecondition(header: string | null, { etag }: EtagOwner): Precondition {
   if (etag === null) return null;
   if (header === null && etag.require) {
@@ -83,7 +79,6 @@ export function parsePrecondition(header: string | null, { etag }: EtagOwner): P
   return header;
 }
 
-/** Returns the integer version of the one ETag in `If-Match`, or null. */
 export function integerVersionOf(precondition: Precondition, policy: EtagPolicy): number | null {
   const { versionField: field, readable } = policy;
   if (precondition === null || field?.kind !== "integer" || !readable.has(field)) return null;
@@ -93,7 +88,6 @@ export function integerVersionOf(precondition: Precondition, policy: EtagPolicy)
   return tags.includes(precondition) ? version : null;
 }
 
-/** Throws a 412 with the current ETag unless the row meets the `If-Match` precondition. */
 export function requirePrecondition(
   precondition: Precondition,
   row: Row,
@@ -104,7 +98,6 @@ export function requirePrecondition(
   throw preconditionFailed(tagOf(row, etag));
 }
 
-/** Returns the 412 of a failed precondition. `currentETag` is null if no row is stored. */
 export function preconditionFailed(currentETag: string | null): Problem {
   return new Problem("precondition-failed", "The row has changed since you read it", {
     details: { currentETag, suggestion: "Read the row again and repeat the change with its ETag" },
@@ -143,8 +136,8 @@ function stateOf(row: Row, policy: EtagPolicy): State {
 }
 
 /**
- * Returns `text`, or its hash if it is hidden or unfit for a header. The hash covers the primary
- * key: otherwise a client could create a row to test if another row has an equal version.
+ * The hash covers the primary key: otherwise a client could create a row to test if another row has
+ * an equal version.
  */
 function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: EtagPolicy): State {
   if (isReadable && /^[0-9A-Za-z._-]{1,100}$/.test(text)) return { text, isShown: true };

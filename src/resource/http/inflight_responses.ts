@@ -10,13 +10,10 @@ import type { LargeReply, SerializationTurns } from "./json_reply.ts";
 const maxSendingBytes = 128 * 1024 * 1024;
 
 export interface ResponseDelivery extends SerializationTurns {
-  /** The user or the address that receives the response. */
   readonly identity: string;
-  /** True if the responses of the route have been large before. */
   readonly mayBeLarge: boolean;
   /** Returns a promise that resolves after delivery; null if the server reports no delivery. */
   delivered(): Promise<unknown> | null;
-  /** Returns the part of a multiplexed stream that carries this response, or null. */
   part(): StreamPart | null;
 }
 
@@ -40,7 +37,6 @@ export class InflightResponses {
     this.#holdUntilDelivered(bytes, delivery);
   }
 
-  /** Counts the bytes of a response that is sent in parts. Throws a 503 above the limit. */
   hold(bytes: number, delivery: ResponseDelivery): void {
     this.#requireRoom(bytes, delivery.identity);
     this.#holdUntilDelivered(bytes, delivery);

@@ -123,7 +123,6 @@ export interface SerializationTurns {
   inTurn(work: () => Promise<void>): Promise<void>;
 }
 
-/** A large reply to a read, whose data is not serialized yet. */
 export class LargeReply {
   readonly #head: Omit<Reply, "body">;
   readonly #json: unknown;
@@ -168,7 +167,6 @@ const encoder = new TextEncoder();
 /** The size of a chunk, in bytes. The count of undelivered bytes can be wrong by one chunk. */
 const bytesOfChunk = 64 * 1024;
 
-/** Returns the JSON in parts. Each part is at least as long as a chunk, except for the last. */
 function* encodedParts(json: unknown): Generator<Uint8Array, undefined> {
   let text = "";
   for (const part of jsonParts(json)) {

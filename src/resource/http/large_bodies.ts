@@ -88,7 +88,6 @@ export interface EventLoopLimits {
 /** The size, in bytes, from which a body waits for a turn because parsing it is slow. */
 export const largeBodyBytes = 32 * 1024;
 
-/** Begins a request's work when it has its turn. A large body also waits for other large bodies. */
 export function runInTurn<Result>(
   request: WaitingRequest,
   body: Uint8Array,

@@ -3,9 +3,7 @@ import { quoteName } from "../../filter/syntax/quoted_name.ts";
 import { namesByNormalForm, nearMissOf, normalFormOf } from "../../problem/nearest_name.ts";
 import { invalidParameter, type Problem } from "../../problem/problem.ts";
 
-/** The known query parameters of a URL or of a call by server-side code, decoded. */
 export interface Query extends ReadonlyMap<string, string> {
-  /** The filter of a call by server-side code, if it is a rule and not a string. */
   readonly codeFilter?: Rule;
   /** True for parameters in a body. A filter in a body can be longer than in a URL. */
   readonly isInBody?: true;
@@ -115,7 +113,6 @@ export function parseFlag(query: Query, name: string, allowed = "true or false")
 
 export const delimiters: readonly string[] = [",", ";", "\t", "|", ":"];
 
-/** Returns the character that the option `delimiter` names. Throws a 400 for other strings. */
 export function parseDelimiter(text: string): string {
   const delimiter = text === "tab" ? "\t" : text;
   if (delimiters.includes(delimiter)) return delimiter;

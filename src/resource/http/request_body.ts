@@ -20,7 +20,6 @@ export function bodyJsonLimits(maxFields: number): JsonLimits {
   return { levels: maxDepth, names: maxFields, digits: maxDigits };
 }
 
-/** Code outside of the route, such as a middleware, that may have read the body of a request. */
 export interface BodyReceiver {
   /** Returns the body if this receiver has it, or null. Fails if it cannot be read again. */
   receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null;
@@ -46,7 +45,6 @@ export function readBody(
   });
 }
 
-/** Counts the fields in the bytes of a body and parses its JSON. Throws a 400 or 413. */
 export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): unknown {
   const value = parseCheckedJson(boundedText(bytes, maxFields));
   if (value === undefined) {
@@ -96,7 +94,6 @@ export function requireJson(
   );
 }
 
-/** Returns the media type of a body in lower case. Throws a 415 for a compressed body. */
 export function mediaTypeOf(header: (name: string) => string | null): string {
   const encoding = header("content-encoding")?.toLowerCase() ?? "identity";
   if (encoding !== "identity") {
@@ -105,7 +102,6 @@ export function mediaTypeOf(header: (name: string) => string | null): string {
   return (header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-/** Receives the bytes of a request body of any media type. Throws a 400, 408 or 413. */
 export async function receiveBody(
   request: Request,
   limits: BodyLimits,
@@ -201,7 +197,6 @@ const turnMs = 1;
 interface IncomingBody {
   /** Sets how many bytes of this body count against the limit. Throws a 503 above the limit. */
   hold(bytes: number): void;
-  /** Waits until the next part can be read. Returns undefined if no wait is necessary. */
   nextPart(): Promise<void> | undefined;
   end(): void;
 }

@@ -6,7 +6,6 @@ import { type Clock, runAfterPendingIo, sleep } from "../../runtime/runtime.ts";
 
 /** A request that can wait. The scheduler reads the properties only if the request waits. */
 export interface WaitingRequest {
-  /** The user or the address that has sent the request. */
   readonly identity: string;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
@@ -27,7 +26,6 @@ const waitLimitMs = 10_000;
 const lookForClientAfterMs = 250;
 
 interface Waiter {
-  /** Begins or discards the work of the request. Returns true if the work began. */
   begin(now: number): boolean;
 }
 
@@ -42,7 +40,6 @@ export class RequestScheduler {
   #someWait = false;
   #costMs = unknownCostMs;
   #lastMs = unknownCostMs;
-  /** True between two turns, while the event loop handles other work. */
   #isResting = false;
   #isInTurn = false;
   #beganAt = -Infinity;
@@ -52,12 +49,10 @@ export class RequestScheduler {
     this.#clock = clock;
   }
 
-  /** Begins the work of a request when it has its turn. Rejects with a 503 if too many wait. */
   run<Result>(request: WaitingRequest, work: () => MaybePromise<Result>): MaybePromise<Result> {
     return !this.#someWait && this.#mayBegin() ? work() : this.#wait(request, work);
   }
 
-  /** Returns true if another request can begin, and counts it. */
   #mayBegin(): boolean {
     const now = this.#clock.elapsedMs();
     if (this.#isResting || (this.#isInTurn && this.#isSpent(now))) return false;

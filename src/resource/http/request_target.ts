@@ -1,6 +1,5 @@
 import { invalidParameter, type Problem } from "../../problem/problem.ts";
 
-/** The path and the raw query of a request target (RFC 9112, 3.2), separated once per request. */
 export interface RequestTarget {
   /** The percent-encoded path as the client sent it, from the first slash on. */
   readonly path: string;

@@ -107,7 +107,6 @@ function containerBytes(document: SqlValue): number {
   return bytesOfContainer * count;
 }
 
-/** Counts the bytes of rows that each occur once in the response. Throws a 422 above the limit. */
 export function countRowBytes(
   bytes: ResponseByteBudget,
   rows: readonly (readonly SqlValue[])[],
@@ -121,7 +120,6 @@ export function countRowBytes(
 /** The assumed size of a value in an aggregate's group, with its name, in bytes. */
 const bytesOfValue = 64;
 
-/** Estimates the size in bytes of an aggregate's groups, which contain strings and numbers. */
 export function estimateGroupBytes(groups: readonly AggregateGroup[]): number {
   let bytes = 0;
   for (const { key, metrics } of groups) {

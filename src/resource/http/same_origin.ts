@@ -13,8 +13,7 @@ export function requireSameOrigin({ header }: { readonly header: Header }): void
 }
 
 /**
- * Returns true for one of the media types, false for JSON. Otherwise throws a 415, also for
- * `text/plain` of another origin, which browsers send without a preflight request.
+ * `text/plain` of another origin is a 415, because browsers send it without a preflight request.
  */
 export function isRawBody(header: Header, types: readonly string[]): boolean {
   const type = mediaTypeOf(header);

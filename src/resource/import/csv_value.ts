@@ -10,8 +10,8 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { TimestampUnit } from "./import_options.ts";
 
 /**
- * Converts a CSV field to its JSON value, also from the forms of databases and spreadsheets. Throws
- * {@link InvalidValue} for invalid JSON and for local forms like `1,5`.
+ * Accepts the forms of databases and spreadsheets, but no local form like `1,5`, and throws {@link
+ * InvalidValue} for such forms and for invalid JSON.
  */
 export function csvValue(
   text: string,
@@ -69,7 +69,7 @@ const otherNumber =
 export class AmbiguousTime extends InvalidValue {
   readonly unit: TimestampUnit | null;
 
-  /** Creates the error for a number. A number like `20240131` has no likely unit. */
+  /** A number like `20240131` has no likely unit. */
   constructor(text: string) {
     super(`is the number ${text}, which may count milliseconds, seconds or days`);
     const size = Math.abs(Number(text));
@@ -80,7 +80,6 @@ export class AmbiguousTime extends InvalidValue {
 
 const plainDecimal = /^-?\d{1,15}(?:\.\d{1,15})?$/;
 
-/** Converts a number to a timestamp with microseconds. Throws outside of the years 1 to 9999. */
 function numericTime(text: string, unit: TimestampUnit | undefined): string {
   if (unit === undefined) throw new AmbiguousTime(text);
   const micros = microsOf(text, unit);
@@ -104,7 +103,6 @@ function documentOf(text: string, limits: JsonLimits): unknown {
   return value;
 }
 
-/** Throws for a number in a local form, such as `1,5` or `1'000`. */
 function plainNumber(value: unknown): unknown {
   if (typeof value !== "string" || !localNumber.test(value)) return value;
   throw new InvalidValue(
@@ -126,7 +124,6 @@ function numberOf(text: string): unknown {
 
 const shortNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 const number = /^-?\d{1,400}(?:\.\d{1,1000})?(?:[eE][+-]?\d{1,4})?$/;
-/** Digits with a comma, apostrophe, space, percent sign or currency sign. */
 const localNumber = /^(?=.{0,60}\d)(?=.{0,60}[,'’\s%\p{Sc}])[-+\d.,'’\s%\p{Sc}]{1,60}$/u;
 
 /** Converts a timestamp of a database or spreadsheet, like `2024-01-31 10:00+02`, to RFC 3339. */

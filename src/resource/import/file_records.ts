@@ -16,8 +16,8 @@ import { isPlainObject } from "../write/nested/parse/parse_row_id.ts";
 import { mayWrite } from "../write/values/parse_fields.ts";
 
 /**
- * Reads CSV (RFC 4180) as JSON objects. An empty field without quotes is NULL. Throws an {@link
- * UnreadableLine} for an unknown or repeated name and for mismatched quotes.
+ * Reads CSV (RFC 4180). An empty field without quotes is NULL. Throws an {@link UnreadableLine} for
+ * an unknown or repeated name and for mismatched quotes.
  */
 export async function* csvRecords(
   parts: AsyncIterable<Uint8Array>,
@@ -211,7 +211,6 @@ export interface RecordOptions {
   readonly reading: ImportReading;
 }
 
-/** Reads NDJSON: a JSON value in each line. Blank lines are skipped. */
 export async function* ndjsonRecords(
   parts: AsyncIterable<Uint8Array>,
   resource: Resource,
@@ -284,7 +283,6 @@ function ndjsonRecordOf(
     : new ImportRecord(line, size, body);
 }
 
-/** Returns the field names that an export can contain and those that a body can set. */
 export function knownNames(resource: Resource): ReadonlySet<string> {
   const { table, fields, computed, relations } = resource;
   const columns = table.columns.filter((column) =>

@@ -34,7 +34,7 @@ export function checkImportOptions(
   };
 }
 
-/** Collects the options that are strings. Does not check them: see {@link checkImportOptions}. */
+/** Does not check them: see {@link checkImportOptions}. */
 export function importTexts(
   textOf: (name: "delimiter" | "null" | "encoding" | "map" | "timestamps") => string | undefined,
 ): ImportFileOptions {
@@ -58,7 +58,6 @@ function parseMap(text: string): ReadonlyMap<string, string> {
   return map;
 }
 
-/** Returns the string from which {@link parseMap} would parse these pairs. */
 export function formatMap(pairs: Iterable<readonly [string, string]>): string {
   return Array.from(pairs, (pair) => {
     const text = pair.join("=");

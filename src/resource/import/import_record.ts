@@ -1,11 +1,8 @@
 import type { AcceptingOption, RecordFault } from "../../api/imports.ts";
 
-/** A row in the body of an import, before its fields are parsed. */
 export class ImportRecord {
-  /** The line where the record begins, counted from 1. */
   readonly line: number;
   readonly size: number;
-  /** The JSON value, or null if the record has a fault. */
   readonly body: unknown;
   readonly fault: RecordFault | null;
 
@@ -21,10 +18,8 @@ export class ImportRecord {
 /** The records of a body in groups. One promise for each record would take too long. */
 export type ImportRecords = AsyncIterable<readonly ImportRecord[]>;
 
-/** The error of a line that makes the rest of the body unreadable. */
 export class UnreadableLine extends Error {
   readonly line: number;
-  /** The field that has the error, or an empty string. */
   readonly path: string;
   readonly option: AcceptingOption | undefined;
 

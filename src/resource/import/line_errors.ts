@@ -10,7 +10,6 @@ import type {
 /** The maximum number of errors, and of ranges of lines, in one response. */
 export const maxLineErrors = 100;
 
-/** The errors of an import by line, at most as many as one response can contain. */
 export class LineErrors {
   readonly #errors: LineError[] = [];
   readonly #unwritten: { from: number; to: number | null }[] = [];
@@ -28,14 +27,12 @@ export class LineErrors {
     if (!this.isFull) this.#errors.push(error);
   }
 
-  /** Adds the lines of a chunk that was not written. If `isNext`, extends the previous range. */
   addUnwritten({ from, to }: LineRange, isNext: boolean): void {
     const last = this.#unwritten.at(-1);
     if (last !== undefined && isNext) last.to = to;
     else if (this.#unwritten.length < maxLineErrors) this.#unwritten.push({ from, to });
   }
 
-  /** Returns the 422 of an import. `counts` are the numbers of rows read and written. */
   problem(counts: ImportOutcome): Problem {
     const spell = ({ name, value }: AcceptingOption) => `${name}=${encodeURIComponent(value)}`;
     const [first] = this.#errors;
@@ -53,7 +50,6 @@ export class LineErrors {
   }
 }
 
-/** Adds the option that would accept the line to an error message. `spell` formats the option. */
 export function withOption(
   { message, option }: RecordFault,
   spell: (option: AcceptingOption) => string,

@@ -3,7 +3,6 @@ import { feedsIn } from "./text_blocks.ts";
 export interface CsvRecord {
   /** The fields of the record. An empty field without quotes is null. */
   readonly fields: readonly (string | null)[];
-  /** The line where the record begins, counted from 1. */
   readonly line: number;
   readonly size: number;
   /** The indexes of the fields without quotes that another program may have written for NULL. */
@@ -15,13 +14,12 @@ export interface CsvOptions {
   readonly delimiter: string;
   /** The field without quotes that means NULL, or null if only the empty field means NULL. */
   readonly nullText: string | null;
-  /** False if another string of the same CSV follows. */
   readonly isLast: boolean;
 }
 
 /**
- * Parses CSV (RFC 4180) and calls `take` with each whole record. Returns the offset and the line
- * after the last one. `fault` completes "line 3 …", e.g. for misplaced quotes.
+ * Calls `take` with each whole record (RFC 4180). Returns the offset and the line after the last
+ * record. `fault` completes "line 3 …", e.g. for misplaced quotes.
  */
 export function parseCsv(
   text: string,

@@ -12,8 +12,8 @@ import { beforeCreate } from "../write/run_hooks.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /**
- * The checked values of a row to insert, and its record's line. V8 allocates object literals in its
- * old generation after some survive, which made an import slower by a sixth: hence a class.
+ * A class: V8 moves objects of literals to its old generation, which made imports slower by a
+ * sixth.
  */
 export class PreparedRow {
   readonly line: number;
@@ -35,8 +35,8 @@ interface RefusedRecord {
 }
 
 /**
- * Prepares a record's row as for a POST. Returns errors if the record is invalid, or if the hook
- * throws a `Problem` with a 4xx status. Any other error of the hook ends the import.
+ * Prepares a row as for a POST. Returns errors if the record is invalid, or if the hook throws a
+ * 4xx `Problem`. Any other error of the hook ends the import.
  */
 export function prepareRow(
   { line, body, fault }: ImportRecord,
