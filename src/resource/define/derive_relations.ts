@@ -62,8 +62,8 @@ export function deriveRelations(
 }
 
 /**
- * The first group takes its names first: foreign keys within one schema. In each part, keys that are
- * named after the referenced table come first.
+ * The first group takes its names first: foreign keys within one schema. In each part, keys that
+ * are named after the referenced table come first.
  */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;

@@ -13,7 +13,7 @@ export interface SearchedResource
 
 type Options = CheckedDefinition["options"]["search"];
 
-/** Returns null e.g. for a view: its changes are not recorded, so an index would become outdated. */
+/** Returns null e.g. for a view: its changes are not recorded, so its index would be outdated. */
 export function resolveSearch(
   options: Options,
   resource: SearchedResource,
