@@ -77,7 +77,6 @@ async function hookedRow(
   }
 }
 
-/** Returns a row's problem as errors of its line. Throws `error` if the row did not cause it. */
 export function errorsOfLine(error: unknown, line: number): readonly LineError[] {
   if (error instanceof InvalidFields) {
     return error.errors.map(({ path, message }) => ({ line, path, message }));
@@ -112,7 +111,7 @@ const maxChunkBytes = 4 * 1024 * 1024;
 
 const recordsPerTurn = 256;
 
-/** Prepares the rows of a body in chunks. The error of an unreadable line is in the last chunk. */
+/** The error of an unreadable line is in the last chunk. */
 export async function* rowChunks(
   records: ImportRecords,
   { write, maxRows, giveTurn }: {
@@ -191,7 +190,6 @@ export class RowShape {
     this.places = new Map(columns.map((column, place) => [column, place]));
   }
 
-  /** Returns true if a row has these columns in this order. */
   holds(row: Assignments): boolean {
     if (row.size !== this.columns.length) return false;
     let place = 0;
@@ -208,7 +206,7 @@ export class ShapedRow implements InsertValues {
   /** The values in the order of the columns. */
   readonly cells: readonly unknown[];
 
-  /** Creates a row. There must be one value for each column of the shape. */
+  /** There must be one value for each column of the shape. */
   constructor(shape: RowShape, cells: readonly unknown[]) {
     this.shape = shape;
     this.cells = cells;

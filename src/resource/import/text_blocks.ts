@@ -4,7 +4,6 @@ import { UnreadableLine } from "./import_record.ts";
 /** A part of a body, decoded. It begins at the start of a record. */
 export interface TextBlock {
   readonly text: string;
-  /** The number of the block's first line, counted from 1. */
   readonly line: number;
   readonly isLast: boolean;
   /** The offset and the line after the last whole record. The consumer sets them. */
@@ -69,7 +68,6 @@ export function recordTooLong(limit: number, line: number): UnreadableLine {
   return new UnreadableLine(line, `is longer than ${limit} bytes`);
 }
 
-/** Creates the decoder of a body. `line` returns the number of the current line, for errors. */
 function createDecoder(
   label: string | undefined,
   line: () => number,

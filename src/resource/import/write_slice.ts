@@ -44,7 +44,7 @@ export class SliceWriter {
       const one = await this.#attemptAgain([row], connection, rowPoint);
       if (one !== null) refused.push({ line: row.line, error: one.error });
     }
-    // Otherwise no row is invalid: the statement had generated the key of a later row.
+    // If each row succeeds alone, no row is invalid: the statement had generated a later row's key.
     if (refused.length > 0) throw new RefusedRowsError(refused);
   }
 

@@ -13,13 +13,11 @@ import type { PolicyBypass, RoleLimits } from "../../db/engine/engine.ts";
 import { readPolicyBypasses, type RoleRights } from "../../db/tables/table_facts.ts";
 import type { Observer } from "../../runtime/runtime.ts";
 
-/** The grants that determine which included rows a live view shows. */
 interface LiveViewGrants {
   readonly related: ReadonlyMap<Resource, Grant>;
   readonly user: User | null;
 }
 
-/** Creates the live view of a resource's stream. The view masks rows and adds their ETags. */
 export function createLiveView(view: View, resource: Resource, rights: LiveViewGrants): LiveView {
   const { include } = view;
   const { table, etag, withheld } = resource;
@@ -58,7 +56,6 @@ export function createLiveView(view: View, resource: Resource, rights: LiveViewG
   };
 }
 
-/** Returns a key that is equal for grants that allow the same included rows. */
 function rightsKey(includes: readonly Include[], related: LiveViewGrants["related"]): unknown {
   return includes.map((include) => {
     const right = relatedRowFilters(include, related);
@@ -71,7 +68,6 @@ function rightsKey(includes: readonly Include[], related: LiveViewGrants["relate
   });
 }
 
-/** Returns an equal key for views with the same fields and relations, whatever the grants are. */
 function shapeOf({ visible, parts, include, safeNumbers }: View): unknown {
   const included = include.map(({ relation, order, limit, metrics, view }) => [
     relation.name,
@@ -156,10 +152,7 @@ function isTooMuch(error: unknown): boolean {
 
 type Shown = Pick<Resource, "name" | "table" | "fields" | "roleRights">;
 
-/**
- * Checks at the start if the database hides rows or columns from the service's role. Throws a plain
- * Error if a live stream would send hidden data. Reports other consequences to the observer.
- */
+/** Throws a plain Error if a live stream would send data hidden from the service's role. */
 export function checkRoleRights(
   resources: readonly Resource[],
   rights: RoleRights,
@@ -240,16 +233,12 @@ function hiddenColumn({ fields }: Shown, { unreadable }: RoleLimits): ColumnInfo
   return fields.readable.find((column) => unreadable.includes(column));
 }
 
-/** Returns true if the database is known to hide rows or readable columns from the service. */
 export function isHiddenFromRole(resource: Shown): boolean {
   const limits = resource.roleRights.known(resource.table) ?? null;
   return limits !== null && (limits.hidesRows || hiddenColumn(resource, limits) !== undefined);
 }
 
-/**
- * Throws a 404 if the database now hides a part of the resource from the service. Search results
- * and stream events come from indexes and the change log, in which the database hides nothing.
- */
+/** Throws a 404 if the role lacks rights now: search indexes and the change log hide nothing. */
 export async function requireShownToRole(resource: Shown, what: string): Promise<void> {
   await resource.roleRights.of(resource.table);
   if (!isHiddenFromRole(resource)) return;

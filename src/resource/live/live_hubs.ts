@@ -40,7 +40,6 @@ interface LiveHubsOptions {
   readonly runtime: Runtime;
 }
 
-/** The live hubs of an app: one for each database with a subscribable resource. */
 export class LiveHubs {
   readonly #options: LiveHubsOptions;
   readonly #quota: StreamQuota;
@@ -54,7 +53,6 @@ export class LiveHubs {
     this.#quota = new StreamQuota(options.limits);
   }
 
-  /** Returns a database's live hub, or null if its changes are not recorded. */
   of(driver: Driver): LiveHub | null {
     return this.#hubs.get(driver) ?? null;
   }
@@ -103,10 +101,7 @@ export class LiveHubs {
     await Promise.all([...this.#hubs.values()].map((hub) => hub.close()));
   }
 
-  /**
-   * Ends the streams of tables from which the database now hides rows or columns from the service.
-   * Reports row level security policies that do not apply to the service.
-   */
+  /** Ends streams of tables with rows or columns that the database now hides from the service. */
   async #recheckRoles(rights: RoleRights, resources: readonly Resource[]): Promise<void> {
     await rights.read();
     const hidden = new Set(resources.filter(isHiddenFromRole).map(({ table }) => table));
@@ -174,7 +169,6 @@ function requireDeletionRecorded(
   );
 }
 
-/** Returns the subscribable tables, and the tables that their scopes can read by relations. */
 function tablesToFollow(resources: readonly Resource[]) {
   const byTable = Map.groupBy(resources, ({ table }) => table);
   const tables = new Set(resources.filter(isSubscribable).map(({ table }) => table));
@@ -201,7 +195,6 @@ export function hubOf(resource: Resource): LiveHub {
   return hub;
 }
 
-/** Opens a live stream for a call. Returns null for a HEAD request. */
 export async function openStream(
   { resource, request, user }: ResourceCall,
   open: (caller: Omit<StreamRequest, "view" | "scope" | "filter">) => Promise<StreamBody>,

@@ -1,7 +1,6 @@
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/** Returns true if the server can generate the column's value for any new row. */
 export function canGenerate(column: ColumnInfo): boolean {
   return !column.notNull || column.default !== null || isOwnKey(column) ||
     kindProperties[column.kind].generates === "timestamp";

@@ -96,5 +96,4 @@ export type KeyOf<Id> = Id extends ColumnLike<infer Value> ? ServedValue<Value>
     }
   : RowId;
 
-/** The hooks of a resource without its row types: inside the service, rows are plain records. */
 export type AnyHooks = Hooks<Record<string, unknown>, Record<string, unknown>>;

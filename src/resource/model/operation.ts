@@ -19,21 +19,14 @@ export interface ResourceRequest {
   readonly safeNumbers: boolean;
   /** Returns one header. This takes less time than creating a Headers object. */
   header(name: string): string | null;
-  /** Returns the client's address, or null if the HTTP server does not report it. */
   address(): string | null;
-  /** The caller if server-side code calls the operation, or null for a request. */
   readonly code: CodeCaller | null;
   /** Charges for each item after the first, as soon as the number of items is known. */
   readonly debit: Debit;
-  /** The HTTP request, for hooks, or null if server-side code calls outside of any request. */
   readonly raw: Request | null;
-  /** Returns a signal that aborts when the caller no longer waits. */
   signal(): AbortSignal;
-  /** How the response is sent to the client; null for a call by server-side code. */
   readonly delivery: ResponseDelivery | null;
-  /** Stores the reply in the write's transaction, for requests with an idempotency key. */
   readonly record: ((reply: ShapedReply, connection: Connection) => Promise<void>) | null;
-  /** Returns the body in parts, if the operation reads it itself. Absent for calls by code. */
   readonly bodyParts?: (maxBytes: number) => BodyParts;
 }
 
@@ -70,11 +63,8 @@ export type OperationName =
   | "subscribe-aggregate";
 
 export interface AdditionalGrants {
-  /** The grant for {@link Operation.alsoAccess}, or null if the operation has no `alsoAccess`. */
   readonly also: Grant | null;
-  /** The grants to read those resources of `readsFrom` that the user is allowed to read. */
   readonly related: ReadonlyMap<Resource, Grant>;
-  /** The grants to write the rows that {@link Operation.relatedWrites} returns. */
   readonly written: ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
 }
 
@@ -93,7 +83,6 @@ export interface ResourceCall {
   readonly user: User | null;
 }
 
-/** A call whose reply can be stored in the transaction of the write. */
 export interface OperationCall<Outcome> extends ResourceCall {
   readonly record: ((outcome: Outcome, connection: Connection) => Promise<void>) | null;
 }
@@ -102,7 +91,6 @@ export interface WriteCall extends ResourceCall {
   readonly grant: Grant;
 }
 
-/** The result of an operation: data to serialize as JSON, or a complete reply. */
 export type ShapedReply = DataReply | Reply;
 
 /** An operation's stages. `parse`, `plan` and `shape` are pure. Only `execute` is asynchronous. */
@@ -112,33 +100,24 @@ export interface Operation<Intent, Plan, Outcome> {
   /** A second kind of access that the operation needs, such as `update` for an upsert. */
   readonly alsoAccess?: Access;
   readonly takesBody: boolean;
-  /** Returns the query parameters that only this operation has, or undefined if there are none. */
   ownParameters?(resource: Resource): ReadonlySet<string> | undefined;
-  /** Throws a 403 if the caller cannot read columns that the operation needs. */
   requireFields?(resource: Resource): void;
-  /** Parses the request, once. Fails with 400, 413, 415 or 422. */
   parse(request: ResourceRequest, resource: Resource): Intent;
   /** Returns the number of rows in the body. The request is charged for each row. */
   items?(intent: Intent): number;
   readsFrom?(intent: Intent): ReadonlySet<Resource>;
-  /** Returns the rows that the operation writes in addition to its items. */
   relatedWrites?(intent: Intent): readonly RelatedWrite[];
   plan(intent: Intent, grant: Grant, resource: Resource, related: AdditionalGrants): Plan;
-  /** Executes the plan. Fails with 404, 409, 412 or 503, or with the error of a hook. */
   execute(plan: Plan, call: OperationCall<Outcome>): MaybePromise<Outcome>;
-  /** Creates the reply with the selected readable fields. The pipeline serializes it later. */
   shape(outcome: Outcome, intent: Intent, resource: Resource): ShapedReply;
 }
 
-/** A position in a request body, for error messages. */
 export interface BodyPath {
   /** The path, like `items.3.title`, or an empty string for the body itself. */
   readonly path: string;
-  /** Members for the `details` of a problem at this position. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the API for a handler, which joins the operation's transaction if there is one. */
 export function apiForHandler(
   { resource, request, user }: ResourceCall,
   transaction: OpenTransaction | null = null,

@@ -14,7 +14,6 @@ export interface OperationProperties {
 }
 
 const scan = { cost: "scan", conditional: "none", named: false, problems: [] } as const;
-/** An operation that finds rows only by key, or reads no rows. */
 const keyed = { ...scan, cost: "keyed" } as const;
 const filtered = { ...scan, problems: ["filter-parse-error", "query-too-expensive"] } as const;
 const batch = { ...scan, problems: ["batch-limit-exceeded"] } as const;

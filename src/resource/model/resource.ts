@@ -27,14 +27,10 @@ import type { EtagPolicy } from "../http/etag.ts";
 import type { OptimisticIds } from "../../db/changes/logged_change.ts";
 
 export interface CodeCaller {
-  /** The user, or null for an anonymous caller and for the system. */
   readonly user: User | null;
   readonly isSystem: boolean;
-  /** The request during which a hook or a procedure makes the calls, or null without a request. */
   readonly raw: Request | null;
-  /** The nesting depth of this call. A call from a hook or a procedure is one level deeper. */
   readonly depth: number;
-  /** The open transaction that the calls join, or null if there is none. */
   readonly within: OpenTransaction | null;
 }
 
@@ -50,9 +46,7 @@ export interface OpenTransaction {
 
 export interface TransactionPart {
   readonly driver: Driver;
-  /** The transaction that nested calls of this part must join. */
   readonly within: OpenTransaction;
-  /** Returns the handle with which hooks and procedures run SQL statements. */
   handle(plans: SqlPlans): DatabaseHandle;
 }
 
@@ -87,7 +81,6 @@ export interface ResolvedCapabilities {
 }
 
 export interface ResourcesByTable {
-  /** Returns the first resource that serves a table, or undefined if there is none. */
   get(table: TableInfo): Resource | undefined;
 }
 
@@ -100,21 +93,18 @@ export interface SharedParts {
   readonly tables: readonly TableInfo[];
   /** Returns true if an index begins with this column, which can belong to any served table. */
   isIndexed(column: ColumnInfo): boolean;
-  /** The rights of the app's database roles on the served tables. */
   readonly roleRights: RoleRights;
   readonly readCosts: {
     /** The largest response, in bytes. Exports and streams are exempt. */
     readonly maxAnswerBytes: number;
     readonly queryTimeoutMs: number;
   };
-  /** The undelivered responses of the app, including responses of other resources. */
   readonly inflight: InflightResponses;
   readonly filters: CachingFilterParser;
   readonly sealer: Sealer;
   readonly runtime: Runtime;
 }
 
-/** A resolved resource: one served table with every option and default, as the app uses it. */
 export interface Resource extends SharedParts, CallerFields {
   /** The table's name, for messages. */
   readonly name: string;
@@ -138,7 +128,6 @@ export interface Resource extends SharedParts, CallerFields {
   sameFieldsAs(): ((user: User | null) => boolean) | null;
   /** The columns that statements can read: all, or only those that the caller's role can read. */
   readonly stored: readonly ColumnInfo[];
-  /** True if responses contain only numbers that a double represents exactly. */
   readonly safeNumbers: boolean;
   readonly strictInput: boolean;
   readonly strictQuery: boolean;
@@ -147,14 +136,12 @@ export interface Resource extends SharedParts, CallerFields {
   /** True if CSV exports escape formulas. Only dashboard users open them in a spreadsheet. */
   readonly escapesFormulas: boolean;
   readonly generated: ReadonlySet<ColumnInfo>;
-  /** The timestamp columns that the service fills in when it creates and when it changes a row. */
   readonly timestamps: {
     readonly onCreate: readonly ColumnInfo[];
     readonly onUpdate: readonly ColumnInfo[];
   };
   readonly computed: ComputedFields;
   readonly capabilities: ResolvedCapabilities;
-  /** True if users or anonymous callers are allowed to subscribe to the rows of the resource. */
   readonly isSubscribable: boolean;
   readonly page: PageLimits;
   readonly batch: {
@@ -168,7 +155,6 @@ export interface Resource extends SharedParts, CallerFields {
   /** The maximum number of fields in a body, including the fields of nested objects. */
   readonly maxFields: number;
   readonly softDelete: SoftDelete | null;
-  /** A filter for the rows that are not marked as deleted. */
   readonly undeleted: Filter;
   readonly hooks: AnyHooks;
   readonly hookTimeoutMs: number;
@@ -177,7 +163,6 @@ export interface Resource extends SharedParts, CallerFields {
   readonly protections: ReadonlyMap<Access, OperationProtection>;
   readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
   readonly relations: Relations;
-  /** True if the bodies of POST, PATCH and PUT can write related rows. */
   readonly nestedWrites: boolean;
   /** Cached copies for fewer fields and for `numbers=safe`. All copies share the cache. */
   readonly views: WeakMap<Resource, WeakMap<object, [Resource?, Resource?]>>;
@@ -185,30 +170,24 @@ export interface Resource extends SharedParts, CallerFields {
   returnsFinalRows(): boolean;
   /** Returns false if a trigger may change data even if the triggering statement affects no row. */
   actsOnRowsOnly(): boolean;
-  /** Returns the hub of the live streams of the database, or null if no changes are recorded. */
   hub(): LiveHub | null;
-  /** The index of `GET /search`, or null if there is no search. */
   readonly search: OpenIndex | null;
   /** The search indexers of all resources that index rows of this table. */
   readonly indexers: readonly Indexer[];
   readonly operators: OperatorRegistry;
 }
 
-/** The name of a list in the option `fields`, such as `readable`. */
 export type FieldListName = keyof FieldOptions<Record<string, unknown>>;
 
 /** Returns a user's field lists (null: anonymous). Throws if a function of `fields` fails. */
 export type FieldListsOfUser = (user: User | null) => CallerFieldLists;
 
-/** The field lists of one caller, as the functions in the option `fields` return them. */
 export interface CallerFieldLists {
   readonly id: string;
-  /** The columns that the caller's database role cannot read or insert. Default: none. */
   readonly rights?: {
     readonly unreadable: ReadonlySet<ColumnInfo>;
     readonly notInsertable: ReadonlySet<ColumnInfo>;
   };
-  /** Returns the caller's fields, which are a subset of the resource's fields. */
   narrow(): FieldPolicy;
 }
 
@@ -220,7 +199,6 @@ export interface CallerFields {
   readonly withheld: ReadonlySet<ColumnInfo>;
   /** The columns that the caller's database role can read. Absent if it can read all columns. */
   readonly stored?: readonly ColumnInfo[];
-  /** Columns that the caller's database role cannot set in new rows. Absent if there are none. */
   readonly notInsertable?: ReadonlySet<ColumnInfo>;
   /** A string that is equal for two callers only if their field lists are equal. */
   readonly fieldsKey: string;

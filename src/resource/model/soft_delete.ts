@@ -7,11 +7,9 @@ export interface SoftDelete {
   readonly undeleted: Filter;
   /** Returns the value that marks a row as deleted. `now` is an ISO timestamp. */
   mark(now: string): unknown;
-  /** The value of the column in a restored row. */
   readonly unmarked: unknown;
 }
 
-/** Returns how `field` marks deleted rows. Throws a plain Error for an unsuitable column. */
 export function resolveSoftDelete(field: ColumnInfo, table: TableInfo): SoftDelete {
   const subject = `Cannot serve "${table.label}": softDelete.field`;
   if (field.primaryKey) {

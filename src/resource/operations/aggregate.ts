@@ -35,7 +35,6 @@ interface AggregateIntent {
   readonly question: AggregateQuery;
 }
 
-/** `GET /aggregate`: groups the rows that match the query, and computes metrics of each group. */
 export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly AggregateGroup[]> = {
   name: "aggregate",
   access: "read",
@@ -73,7 +72,6 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
   },
 };
 
-/** Returns the plan that reads the groups of an aggregate. The caller adds the row filter. */
 export function planAggregate(
   { keys, metrics, furtherMetrics, having, order, limit }: AggregateQuery,
   { table }: Pick<Resource, "table">,
@@ -140,7 +138,6 @@ export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, Strea
   shape: streamReply,
 };
 
-/** Parses the query of `GET /aggregate/subscribe`, without its filter. Throws a 400. */
 export function parseLiveAggregateQuery(
   query: Query,
   resource: Pick<Resource, "table" | "groups" | "filters" | "fields" | "safeNumbers">,

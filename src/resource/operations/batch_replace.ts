@@ -27,7 +27,6 @@ interface BatchReplacePlan {
   readonly grant: Grant;
 }
 
-/** `PUT /batch`: replaces whole rows. Each item contains the key of its row. */
 export const batchReplace: Operation<readonly KeyedItem[], BatchReplacePlan, WrittenRows> = {
   name: "batch-replace",
   access: "update",
@@ -79,7 +78,6 @@ export const batchReplace: Operation<readonly KeyedItem[], BatchReplacePlan, Wri
   },
 };
 
-/** Locks the stored rows of the items. Throws a 404, 403 or 412 that names the item. */
 async function lockItems(
   items: readonly KeyedItem[],
   write: WriteCall,

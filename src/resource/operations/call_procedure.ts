@@ -17,7 +17,6 @@ export interface ProcedureCall {
   readonly call: ResourceCall;
 }
 
-/** `POST /rpc/:name`: runs {@link callProcedure} and serializes the output. */
 export async function answerProcedure(
   procedure: Procedure,
   { name, call }: ProcedureCall,
@@ -30,7 +29,7 @@ export async function answerProcedure(
   );
 }
 
-/** Calls a procedure. Throws a 422 for an invalid body, and a plain Error for an invalid output. */
+/** Throws a 422 for an invalid body, and a plain Error for an invalid output. */
 export async function callProcedure(
   procedure: Procedure,
   { name, call }: ProcedureCall,

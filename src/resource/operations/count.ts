@@ -13,7 +13,6 @@ interface CountIntent {
   readonly shown: Filter;
 }
 
-/** `GET /count`: counts the rows that match the query. */
 export const count: Operation<CountIntent, CountPlan, number> = {
   name: "count",
   access: "read",

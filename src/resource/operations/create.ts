@@ -33,7 +33,6 @@ interface CreateIntent {
   readonly ids: readonly (string | null)[];
 }
 
-/** `POST /`: creates a row, and the related rows that its body contains. */
 export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
   name: "create",
   access: "create",
@@ -71,7 +70,6 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
   },
 };
 
-/** Creates a row without related rows, by one statement if possible. */
 async function createRow(
   { given }: NestedRow,
   ids: CreatePlan["ids"],

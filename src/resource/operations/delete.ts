@@ -31,7 +31,6 @@ export interface PathWritePlan {
   readonly grant: Grant;
 }
 
-/** `DELETE /:id`: deletes one row, or marks it as deleted. */
 export const deleteOperation: Operation<PathWriteIntent, PathWritePlan, void> = {
   name: "delete",
   access: "delete",

@@ -141,7 +141,6 @@ const maxPageRows = 512;
 /** The intended size of a page in the response, in bytes. */
 const pageBytes = 256 * 1024;
 
-/** Yields the bytes of an export, page by page. A page is read when the consumer requests it. */
 async function* exportPages(
   first: RowPage,
   walk: RowPages,

@@ -19,7 +19,6 @@ interface ImportIntent {
 
 type Format = "ndjson" | "csv";
 
-/** `POST /import`: creates the rows of a body while the body is being read. */
 export const importOperation: Operation<ImportIntent, ImportPlan & ImportIntent, ImportOutcome> = {
   name: "import",
   access: "create",

@@ -79,7 +79,6 @@ interface ListOutcome {
   readonly counted: CountedPosition | null;
 }
 
-/** `GET /`: lists a page of rows in order, with a cursor to the next page. */
 export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   name: "list",
   access: "read",

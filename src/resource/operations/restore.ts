@@ -60,7 +60,6 @@ export const restore: Operation<PathWriteIntent, PathWritePlan, WrittenRow> = {
   },
 };
 
-/** Locks the row to restore. Throws the errors of an update, or a 409 if the row is not deleted. */
 async function lockDeleted(
   target: RowTarget,
   { undeleted }: SoftDelete,

@@ -81,10 +81,9 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = 
   shape: streamReply,
 };
 
-/** Parses `limit` and `orderBy` of a stream that keeps only the first rows of a list. */
 function parseWindow(query: Query, { table, fields, page: limits }: Resource): WindowQuery | null {
   const limit = query.get("limit");
-  // Without `limit`, a stream has never had an order.
+  // Without `limit`, a stream sends all matching rows, so `orderBy` has no effect.
   if (limit === undefined) return null;
   const ofPages = ["cursor", "totalCount"].find((name) => query.has(name));
   if (ofPages !== undefined) {

@@ -54,7 +54,6 @@ interface UpdatePlan {
   readonly nested: UpdateNestedPlan | null;
 }
 
-/** `PATCH /:id`: updates the fields that the body contains. */
 export const update: Operation<ReturnType<typeof parseUpdate>, UpdatePlan, UpdatedRows> = {
   name: "update",
   access: "update",
@@ -114,7 +113,6 @@ function holdsRelations(body: unknown, { nestedWrites, relations }: Resource): b
   return [...relations.keys()].some((name) => Object.hasOwn(body, name));
 }
 
-/** Updates a row without nested rows, by one statement if possible. */
 async function updateOne(
   plan: UpdatePlan,
   call: OperationCall<UpdatedRows>,
@@ -135,7 +133,6 @@ async function updateOne(
   }
 }
 
-/** Updates a row. With `readsFirst`, only values that differ from the stored values are set. */
 async function updateWith(
   values: ReadonlyMap<ColumnInfo, unknown>,
   { target, grant, optimisticId }: UpdatePlan,
