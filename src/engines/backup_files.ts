@@ -5,7 +5,6 @@ import { sqliteEngine } from "./sqlite/sqlite_engine.ts";
 export { copySqliteFiles as copyFiles, requireIntact } from "./sqlite/backup/copy_files.ts";
 export { beginEpoch, isStore, requireUnused } from "./sqlite/backup/restored_file.ts";
 
-/** Returns the path of a database's file, or null if the database is no single file. */
 export async function fileOfDatabase({ driver }: Database): Promise<string | null> {
   if (engineOf(driver) !== sqliteEngine) return null;
   const text = "SELECT file FROM pragma_database_list WHERE name = 'main'";

@@ -69,10 +69,7 @@ function database(driver: Driver): Database {
   };
 }
 
-/**
- * Returns the descriptions of declared tables. Throws an Error if a JavaScript program passes no
- * list, and for a table that is declared with Drizzle, because Drizzle's migrations create it.
- */
+/** Rejects a missing list, and Drizzle's tables, because Drizzle's migrations create them. */
 function declared(
   tables: readonly TableLike<unknown, unknown>[],
   method: "createTables" | "migrate",

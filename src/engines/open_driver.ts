@@ -69,20 +69,16 @@ function pathOf(rest: string): string {
 }
 
 export interface PackagedDriver {
-  /** The path of the driver's module in this package. */
   readonly file: string;
   readonly opener: string;
-  /** The subpath of this package that exports the opener, for example `pglite`. */
   readonly subpath: string;
-  /** The npm package that the module imports. */
   readonly library: string;
 }
 
 /**
- * The drivers that need npm packages. Deno would download the packages of literal imports at every
- * start, even if no driver uses them. Therefore the code imports the variable `file` instead. Tools
- * that read a program without running it, like `deno bundle` and `deno cache`, do not find these
- * modules. A bundled or cached program must therefore import the opener itself.
+ * Drivers that need npm packages. The code imports the variable `file`, because Deno would download
+ * the packages of literal imports at every start. Tools like `deno bundle` and `deno cache` do not
+ * find such modules, so a bundled or cached program must import the opener itself.
  */
 export const packagedDrivers = {
   betterSqlite3: {
@@ -121,7 +117,6 @@ export async function openPackagedDriver(
 
 type StoreOpener = (url: string, options: object, runtime: Runtime) => Promise<KeyValue>;
 
-/** Opens a key-value store by the URL of a database server. */
 export async function openStoreByUrl(url: string, runtime: Runtime): Promise<KeyValue> {
   const file = "./postgres/kv/open_postgres_key_value.ts";
   const driver = { ...packagedDrivers.postgres, file, opener: "openPostgresKeyValue" };
@@ -162,7 +157,6 @@ async function openNodeSqlite(path: string, options: OpenDatabaseOptions): Promi
   return await module.openNodeSqlite(path, options);
 }
 
-/** Returns true if the native code of better-sqlite3 works here. Otherwise reports a notice. */
 async function canLoadAddon(observe: Observer | undefined): Promise<boolean> {
   try {
     const module: unknown = await import(packagedDrivers.betterSqlite3.file);

@@ -20,7 +20,7 @@ export function withoutLogin(path: string): string {
   return path.replace(/\/[^/@]*:.*@/s, "/…@");
 }
 
-/** Returns a server's URL with the parameter, in place of any parameter of the same name. */
+/** Adds a parameter to a server's URL. The last parameter of a name overrides earlier ones. */
 export function withParameter(place: string, name: string, value: string): string {
   const url = isKeywordString(place) ? toConnectionUrl(parseConnectionString(place)) : place;
   return `${url}${url.includes("?") ? "&" : "?"}${name}=${encodeURIComponent(value)}`;
@@ -34,7 +34,6 @@ export interface PostgresServers {
   readonly pooler?: string | undefined;
 }
 
-/** Returns one URL for a server and its pooler. Throws an Error for any other member. */
 export function urlOfServers({ primary, pooler, ...unknown }: PostgresServers): string {
   const areStrings = typeof primary === "string" && typeof (pooler ?? "") === "string";
   if (!areStrings || Object.keys(unknown).length > 0) {

@@ -18,10 +18,7 @@ interface GivenConfig {
   }[];
 }
 
-/**
- * Opens the file or server of Drizzle's client if `db` of a configuration is a Drizzle database,
- * with the column names that Drizzle uses. Returns any other configuration unchanged.
- */
+/** If `db` is a Drizzle database, opens its file or server, with Drizzle's column names. */
 export async function openDrizzleOfConfig<Config extends GivenConfig>(
   config: Config,
   { observe }: { readonly observe: Observer },

@@ -9,10 +9,7 @@ import {
 } from "../open_driver.ts";
 import type { DrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 
-/**
- * Opens a driver for the file or server of Drizzle's client, with separate connections. A PGlite
- * has only one connection, which both share. Throws an Error for a client that no driver supports.
- */
+/** Opens separate connections, except to a PGlite: Drizzle and the driver share its only one. */
 export async function openDrizzle(
   database: DrizzleDatabase,
   given: OpenDatabaseOptions,

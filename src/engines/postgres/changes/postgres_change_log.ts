@@ -137,10 +137,7 @@ class PostgresChangeLog implements ChangeLog {
     return this.#options.hints.close();
   }
 
-  /**
-   * Deletes old changes of transactions that are older than every open transaction. So a reader's
-   * position stays valid, however long transactions last. Returns true if more can be deleted.
-   */
+  /** Deletes only changes that precede every open transaction, so readers' positions stay valid. */
   #purgeSome(): Promise<boolean> {
     const { retentionMs, maxRows } = this.#options.changes;
     return this.#options.driver.transaction(async (connection) => {
@@ -195,7 +192,6 @@ export interface LogRange {
   readonly rest: { readonly afterSeq: string; readonly target: SnapshotPosition } | null;
 }
 
-/** A row of the Postgres log, with its cells as the driver returned them. */
 export type PostgresLogRow = ReturnType<typeof columns.decode>;
 
 /** A page of changes ends at this size, in bytes of logged rows, so that it fits into memory. */
@@ -298,12 +294,10 @@ export class PostgresLogReader {
 /** The largest transaction id. Without an upper bound, the planner expects a third of all rows. */
 const lastXid = `'${2n ** 64n - 1n}'::xid8`;
 
-/** Returns an SQL expression that reads a value from the table `_service_meta`. */
 export function metaValueSql(name: "secret" | "floor"): string {
   return `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 }
 
-/** The columns of the log's state, then the columns of a change, which are NULL without changes. */
 const columns = namedColumns({
   epoch: "p.epoch",
   snapshot: "p.snapshot",

@@ -10,7 +10,6 @@ import { WriteRecorder } from "./write_recorder.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
 
-/** The change log of Postgres. Changes are recorded by triggers, or by the driver that writes. */
 export const postgresChangesEngine: ChangesEngine = {
   async setUp({ driver, tables, changes: { mode, schema, exclude }, random }) {
     const described = await setUpPostgresLog(driver, tables, { mode, schema, exclude }, random);

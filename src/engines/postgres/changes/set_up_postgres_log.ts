@@ -19,13 +19,11 @@ export interface PostgresLogTable {
   readonly table: TableInfo;
   /** The name of the table in the log: as in SQL, with its schema. */
   readonly name: string;
-  /** True if triggers record the changes of the table. */
   readonly isWatched: boolean;
   /** The columns that row images contain as text. See {@link isTextInImagesSql}. */
   readonly texts: ReadonlySet<string>;
 }
 
-/** Sets up the Postgres change log in one transaction: its tables, functions and triggers. */
 export function setUpPostgresLog(
   driver: Driver,
   tables: readonly TableInfo[],
@@ -139,7 +137,6 @@ async function resolveEpoch(connection: Connection, random: Random, isNew: boole
   await beginPostgresEpoch(connection, random);
 }
 
-/** Joins the ids of cluster, timeline and database. Ids that the role cannot read are `unknown`. */
 async function identityOf(connection: Connection): Promise<string> {
   const [role] = await selectNamed(
     connection,
@@ -225,7 +222,7 @@ async function run(
   await connection.query({ text, values });
 }
 
-/** The epoch of the log. It ends with the id of its transaction, so a restored dump has another. */
+/** The log's epoch. It ends with the id of the inserting transaction: a restored dump differs. */
 export const epochColumn =
   `(SELECT left(epoch, 8) || lpad(to_hex(xmin::text::bigint), 8, '0') FROM "_service_epoch") AS epoch`;
 

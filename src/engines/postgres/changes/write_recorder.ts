@@ -117,7 +117,6 @@ export class WriteRecorder {
     return { rows: returning.length === 0 ? [] : rows, changed: rows.length };
   }
 
-  /** Locks and reads the rows of an update, runs the update, and records its changes. */
   async #update(
     plan: UpdatePlan,
     { name, texts }: PostgresLogTable,
@@ -268,10 +267,7 @@ function isWrite(plan: Plan): plan is WritePlan {
   return plan.kind === "insert" || plan.kind === "update" || plan.kind === "delete";
 }
 
-/**
- * Returns the full names of the tables that a statement writes to, by EXPLAIN, or null if the plan
- * is unreadable. The plan does not show tables that only triggers and functions write to.
- */
+/** Reads the plan of EXPLAIN, which lacks tables that only triggers or functions write to. */
 export async function readTargetTables(
   { text, values }: Statement,
   connection: Connection,

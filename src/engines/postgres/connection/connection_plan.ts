@@ -20,24 +20,19 @@ import {
   type SecureVersion,
 } from "node:tls";
 
-/** The connection parameters from a connection string, the environment and libpq's files. */
 export interface ConnectionPlan {
   readonly servers: readonly PostgresServer[];
   readonly user: string;
   readonly database: string;
-  /** Returns the password for a server, or null if there is none. */
   password(server: PostgresServer): Promise<string | null>;
   readonly settings: Readonly<Record<string, string>>;
   readonly tls: TlsRules;
-  /** The state that a server must have, or null if any state is allowed. */
   readonly state: ServerState | null;
-  /** The time limit for one server, in milliseconds. */
   readonly connectLimitMs: number;
   /** The time until a silent connection is tested, in seconds, or 0 for no tests. */
   readonly keepAliveSeconds: number;
   /** True for a pooler that assigns connections per transaction. LISTEN is impossible there. */
   readonly isPooled: boolean;
-  /** The plan for connections to the pooler that serves requests. Null without a pooler. */
   readonly pooler: ConnectionPlan | null;
 }
 
@@ -61,7 +56,6 @@ async function readParameters(
   return parameters;
 }
 
-/** Reads a connection plan. Throws an Error without secrets for an unknown or invalid parameter. */
 export async function readConnectionPlan(
   text: string,
   environment: Lookup,
@@ -116,7 +110,6 @@ async function serversOf(get: Lookup): Promise<readonly PostgresServer[]> {
   }));
 }
 
-/** Returns the folder of the local server's socket, or `localhost` if there is no such socket. */
 async function defaultHost(port: number): Promise<string> {
   for (const folder of socketFolders) {
     if (await ifReadable(`${folder}/.s.PGSQL.${port}`, stat) !== null) return folder;
@@ -139,13 +132,11 @@ function systemUser(environment: Lookup): string {
   }
 }
 
-/** Returns the URL of a plan for messages, without a user and without parameters. */
 export function labelOf({ servers, database }: ConnectionPlan): string {
   const hosts = servers.map(({ host, port }) => `${isIP(host) === 6 ? `[${host}]` : host}:${port}`);
   return `postgres://${hosts.join(",")}/${database}`;
 }
 
-/** How connections to a server are encrypted, and how the server's identity is verified. */
 export interface TlsRules {
   /** `sslmode` of libpq. */
   readonly mode: string;
@@ -159,7 +150,6 @@ export function requiresTls(mode: string): boolean {
   return tlsModes.indexOf(mode) >= tlsModes.indexOf("require");
 }
 
-/** Returns the error of a TLS handshake, for example because of the server's certificate. */
 export function tlsFailure(message: string, cause?: Error): Error {
   return Object.assign(new Error(message, { cause }), { name: tlsFailureName });
 }
@@ -170,7 +160,7 @@ export function isTlsFailure(error: unknown): boolean {
 
 const tlsFailureName = "TlsFailure";
 
-/** Returns TLS rules. In place of channel binding, which the library lacks, verifies the server. */
+/** The library lacks channel binding: if it is required, the rules verify the server instead. */
 export function tlsOfParameters(
   get: Lookup,
   environment: Lookup,
@@ -250,7 +240,6 @@ function userFile(name: string, environment: Lookup): string {
   return `${environment("HOME") ?? ""}/${name}`;
 }
 
-/** Returns the parameters of a libpq service, from the first service file that contains it. */
 async function readService(
   name: string,
   file: string | undefined,

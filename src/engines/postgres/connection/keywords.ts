@@ -1,13 +1,10 @@
-/** The values of `sslmode`, from no encryption to the strictest verification. */
 export const tlsModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 
 const tlsVersions = ["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"];
 
-/** The state that a server must have: the values of `target_session_attrs`. */
 const states = ["any", "read-write", "read-only", "primary", "standby", "prefer-standby"] as const;
 export type ServerState = typeof states[number];
 
-/** Returns the value of a parameter or of an environment variable, by its name. */
 export type Lookup = (name: string) => string | undefined;
 
 export interface PostgresServer {
@@ -16,17 +13,13 @@ export interface PostgresServer {
   /** The name or address to connect to. */
   readonly address: string;
   readonly port: number;
-  /** The path of the server's Unix socket, or null for TCP. */
   readonly path: string | null;
 }
 
 const unicode = ["auto", "utf8", "UTF8", "utf-8", "UTF-8", "unicode", "UNICODE"];
 const ofServer = "its library authenticates by the method that the server asks for";
 
-/**
- * The parameters of libpq and the service: the accepted values, null for any value, or the reason
- * why the service refuses the parameter. The parameters of GSSAPI have no effect.
- */
+/** The accepted values of each parameter, null for any value, or the reason of a refusal. */
 export const keywords: Readonly<Record<string, readonly string[] | string | null>> = {
   ...{ host: null, hostaddr: null, port: null, dbname: null, user: null, password: null },
   ...{ passfile: null, service: null, servicefile: null, options: null, connect_timeout: null },
@@ -57,7 +50,6 @@ export function variableOf(name: string): string | null {
   return variable === undefined ? `PG${name.replaceAll("_", "").toUpperCase()}` : variable;
 }
 
-/** Adds the parameters of the environment. Throws an Error for a parameter with a wrong value. */
 export function complete(parameters: Map<string, string>, environment: Lookup): void {
   for (const name of Object.keys(keywords)) {
     const variable = variableOf(name);

@@ -14,10 +14,7 @@ const bytesOfBurst = 128 * 1024;
 /** The message SSLRequest of the protocol. */
 const tlsRequest = Buffer.from("0000000804d2162f", "hex");
 
-/**
- * Opens a socket, with TLS if `isEncrypted`. The socket pauses after a burst of bytes: otherwise
- * Deno rarely reads other sockets while a server sends megabytes.
- */
+/** Opens a socket that pauses after each burst of bytes: else Deno rarely reads other sockets. */
 export async function openSocket(
   server: PostgresServer,
   tls: TlsRules,
@@ -72,7 +69,6 @@ function isLoss(code: unknown): boolean {
   return ["ECONNRESET", "EPIPE", "CONNECTION_CLOSED", "CONNECT_TIMEOUT"].includes(String(code));
 }
 
-/** Returns the next event of a socket. Rejects if the socket fails or is closed first. */
 function next(socket: Socket, event: string): Promise<unknown> {
   const closed = connectionError("CONNECTION_CLOSED", "was closed");
   // A socket emits nothing more if it was destroyed while this module read a file.
@@ -112,7 +108,6 @@ interface LibraryClientOptions {
   readonly isOpen: () => boolean;
   readonly notified: ((payload: string) => void) | undefined;
   readonly closed: () => void;
-  /** Called when the server reports the value of a setting, at first and after a change. */
   readonly reported: (name: string) => void;
 }
 
@@ -146,7 +141,6 @@ export function createLibraryClient(options: LibraryClientOptions): LibraryClien
 
 type Types = Record<string, postgres.PostgresType>;
 
-/** Returns the function that opens the client's connection and connections for cancel requests. */
 function socketOf(options: LibraryClientOptions): () => Promise<Socket> {
   const { plan, attempt: { server, isEncrypted }, signal } = options;
   let isFirst = true;
@@ -161,7 +155,6 @@ function socketOf(options: LibraryClientOptions): () => Promise<Socket> {
   };
 }
 
-/** Returns true if the server sent the error. The connection is then still usable. */
 export function isFromServer(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return false;
   // Older servers and some poolers send only the localized severity.

@@ -53,7 +53,6 @@ function parseUrl(rest: string): ReadonlyMap<string, string> {
 /** The login, the hosts, the path and the query of a URL. A login may contain a question mark. */
 const urlParts = /^(?:([^@/]*)@)?((?:\[[^\]]*\]|[^[/?])*)(?:\/([^?]*))?(?:\?(.*))?$/s;
 
-/** An IPv6 address in brackets or another host, and a port. */
 const serverParts = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::([^:]*))?$/;
 
 function addParameter(parameters: Map<string, string>, part: string, isSecret: boolean): void {
@@ -106,7 +105,6 @@ const fixed: ReadonlySet<string> = new Set([
   ...["client_encoding", "standard_conforming_strings"],
 ]);
 
-/** Returns the settings in the parameter `options`, which are its switches `-c` and `--`. */
 export function readSettings(get: Lookup): Readonly<Record<string, string>> {
   const settings: Record<string, string> = {
     application_name: get("application_name") ?? get("fallback_application_name") ?? "resource-api",

@@ -52,7 +52,6 @@ export class ServerChoice {
     throw areUnavailable ? new DatabaseError("unavailable", all) : all;
   }
 
-  /** Replaces all connections, because roles, the server or the server's state have changed. */
   move(): void {
     for (const moved of this.onMove) moved();
   }
@@ -75,7 +74,6 @@ function encryptions({ path }: PostgresServer, mode: string): readonly boolean[]
   return mode === "allow" ? [false, true] : mode === "prefer" ? [true, false] : [true];
 }
 
-/** Returns true if an attempt with the opposite choice, with or without TLS, may succeed. */
 function rejectsEncryption(error: unknown): boolean {
   return isTlsFailure(error) || error instanceof Error && "code" in error && error.code === "28000";
 }

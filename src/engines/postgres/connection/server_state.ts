@@ -1,10 +1,8 @@
 import { DatabaseError } from "../../../db/database_error.ts";
 import { refuse, type ServerState } from "./keywords.ts";
 
-/** The settings that a pooler does not accept from the service. */
 const formats = { IntervalStyle: "postgres", bytea_output: "hex", extra_float_digits: "1" };
 
-/** Returns the first statement of a connection, which reads what {@link requireState} needs. */
 export function stateText(state: ServerState, isPooled: boolean): string {
   if (state === "any" && !isPooled) return "SELECT 1";
   const settings = ["transaction_read_only", ...Object.keys(formats)];
@@ -12,10 +10,7 @@ export function stateText(state: ServerState, isPooled: boolean): string {
   return `SELECT pg_catalog.pg_is_in_recovery(), ${values}`;
 }
 
-/**
- * Throws an Error if a server's state violates `target_session_attrs`, or if a pooler formats
- * values differently. If `ofSession`, the service itself made the session read-only.
- */
+/** Checks state and formats. If `ofSession`, the service itself made the session read-only. */
 export function requireState(
   state: ServerState,
   [isStandby, isReadOnly, ...formatted]: readonly (string | null)[],
@@ -38,7 +33,6 @@ export function requireState(
   throw new DatabaseError("unavailable", cause);
 }
 
-/** Returns an error with a remedy if a pooler has refused the settings of a session. */
 export function pooledServer(error: unknown): Error | null {
   const isRefusal = error instanceof Error && "code" in error && error.code === "08P01" &&
     error.message.includes("startup parameter");

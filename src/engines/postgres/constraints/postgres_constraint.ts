@@ -26,7 +26,6 @@ export async function columnsViolatedOnPostgres(
   return kind === "foreign-key" && refersToOwnColumns(columns, table) ? [] : columns;
 }
 
-/** Returns true if a foreign key refers to columns of the same table outside of its key. */
 function refersToOwnColumns(columns: readonly string[], table: TableInfo): boolean {
   const key = table.primaryKey.map(({ dbName }) => dbName);
   return table.foreignKeys.some((foreignKey) =>

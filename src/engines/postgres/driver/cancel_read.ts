@@ -17,10 +17,7 @@ const repeatAfterMs = [100, 400, 1_500];
 /** How long a cancel request can last after its statement has ended, in milliseconds. */
 const graceMs = 1_000;
 
-/**
- * Cancels a query, whose error `outcome` resolves with. Returns false if the connection is
- * unusable: a cancel request may still arrive, or the query still runs.
- */
+/** Returns false if the connection is unusable: the query runs on, or a cancel can still arrive. */
 export async function cancelQuery(
   query: object,
   outcome: Promise<unknown>,

@@ -3,16 +3,12 @@ import type { Clock } from "../../../runtime/runtime.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { PoolUsage } from "../../../db/driver.ts";
 
-/**
- * A pool of a few connections to Postgres. Waiting requests form one queue for each `use`, and the
- * queues take turns, so many large reads do not delay a read by key.
- */
+/** Waiting requests queue by `use`. The queues take turns, so large reads delay no read by key. */
 export interface Pool<T> {
   /** Rejects as `unavailable` after too long a wait. Requests with an equal `use` share a queue. */
   acquire(use: string): T | Promise<T>;
   release(item: T): void;
   usage(): PoolUsage;
-  /** Rejects waiting and new requests. Resolves when all connections are free, or after a limit. */
   close(): Promise<void>;
 }
 
@@ -21,7 +17,6 @@ interface Waiter<T> {
   readonly reject: (error: DatabaseError) => void;
 }
 
-/** Creates a pool of the open connections `items`. No request waits longer than `limitMs`. */
 export function createPool<T>(items: readonly T[], limitMs: number, clock: Clock): Pool<T> {
   // The connection that was used last comes first, so light load needs few prepared statements.
   const idle = items.toReversed();

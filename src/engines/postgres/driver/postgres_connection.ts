@@ -6,7 +6,6 @@ export type TextRow = readonly (string | null)[];
 /** Returns false to leave out this row and all previous rows of the result. */
 export type KeepRow = (row: TextRow) => boolean;
 
-/** A session of the Postgres driver, for any client library. It has one connection or none. */
 export interface PostgresSession {
   /** Returns the open connection. Opens one at the first call, and after a connection was lost. */
   connection(): PostgresConnection;
@@ -24,7 +23,6 @@ export interface PostgresConnection {
    * before the statement was sent. With `isPipelined`, a stale prepared statement is not repeated.
    */
   run(text: string, values: TextRow, isPipelined?: boolean): Promise<PostgresResult>;
-  /** Runs a statement that only reads. Calls `keep` with each row when the row arrives. */
   read(text: string, values: TextRow, keep: KeepRow, isPipelined?: boolean): ScheduledRead;
   /**
    * Runs two prepared statements as one transaction, and returns the second's result, or null if
@@ -33,13 +31,11 @@ export interface PostgresConnection {
   readAfter?(first: BoundStatement, statement: BoundStatement, keep: KeepRow): ScheduledRead | null;
   /** Ends a transaction, and restores everything that functions may have changed in the session. */
   end(command: "COMMIT" | "ROLLBACK"): Promise<PostgresResult>;
-  /** Closes the connection, even during a transaction. The server rolls back uncommitted work. */
   drop(): void;
 }
 
 export interface ScheduledRead {
   readonly result: Promise<PostgresResult>;
-  /** Cancels the read, if possible. Resolves when the connection is usable again or closed. */
   cancel(): Promise<void>;
 }
 

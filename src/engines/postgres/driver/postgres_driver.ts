@@ -26,7 +26,6 @@ import { ActingDriver, type ActingDriverParts } from "./transactions/acting_driv
 import { begin, runTransaction } from "./transactions/postgres_transaction.ts";
 import { commitListeners, transactionGuard } from "../../../db/transact.ts";
 
-/** The parts of a Postgres driver that depend on the client library, and the driver's settings. */
 export interface PostgresDriverOptions
   extends Pick<Driver, "label" | "isShared" | "signals" | "schemaSignals"> {
   readonly sessions: readonly PostgresSession[];
@@ -43,7 +42,6 @@ export interface PostgresDriverOptions
   readonly pipelines?: boolean;
   /** Replaces each connection before its next use. Absent if connections cache no query plans. */
   readonly renewConnections?: () => void;
-  /** Closes the objects that the sessions share. */
   readonly close: () => Promise<void>;
 }
 

@@ -7,10 +7,7 @@ import {
 import { toClientMessage } from "../../../db/raised_message.ts";
 import { isFailUnlessError } from "../sql/require_row.ts";
 
-/**
- * Translates an error by its SQLSTATE or network code. If the connection is lost after a `write` or
- * `commit` was sent, the outcome is unknown. A `part` is a write in a transaction.
- */
+/** If the connection is lost after a `write` or `commit` was sent, the outcome is unknown. */
 export function toPostgresError(
   error: unknown,
   sent: "write" | "part" | "read" | "commit",
@@ -49,7 +46,6 @@ function writesInQuery(code: string, error: Error): boolean {
     ["_SPI_execute_plan", "SPI_cursor_open_internal"].includes(error.routine);
 }
 
-/** Returns the message of a RAISE. A RAISE can have any code, but `routine` identifies it. */
 function raisedError(code: string, error: Error, showsMessage: boolean): RaisedError | null {
   const isRaise = isRaised(error);
   // Only Postgres errors have a severity. Node also has codes with five letters, like EPIPE.
@@ -79,7 +75,6 @@ const postgresClasses: ReadonlySet<string> = new Set([
   ...["3F", "40", "42", "44", "53", "54", "55", "57", "58", "72", "F0", "HV", "P0", "XX"],
 ]);
 
-/** Returns true if a prepared statement is gone, or its altered table has other columns. */
 export function isStalePlan(error: unknown): boolean {
   return error instanceof Error && "routine" in error &&
     (error.routine === "RevalidateCachedQuery" || error.routine === "FetchPreparedStatement");
@@ -115,14 +110,12 @@ export function isRejectedValue(error: unknown): boolean {
   );
 }
 
-/** Returns true if a statement in a function, such as a trigger's, names a missing object. */
 function isMissingInFunction(code: string, error: Error): boolean {
   if (isRaised(error) || code === "42601" || !codesOfStatements.has(code)) return false;
   const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(error));
   return ["internal_query", "internalQuery"].some((name) => fields.get(name) !== undefined);
 }
 
-/** The codes of syntax errors, invalid names, and missing tables, types, functions and schemas. */
 const codesOfStatements: ReadonlySet<string> = new Set([
   ...["42601", "42P01", "42704", "42883", "3F000", "42602"],
 ]);
@@ -163,7 +156,6 @@ const neverReached: ReadonlySet<string> = new Set([
   "ENOENT",
 ]);
 
-/** The error codes if a read calls a function that writes, or that changes the transaction mode. */
 const readOnlyCodes: ReadonlySet<string> = new Set(["25006", "25001"]);
 
 function kindOf(code: string): DatabaseErrorKind {
@@ -179,11 +171,8 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["23001", "foreign-key"],
   ["23502", "not-null"],
   ["23514", "check"],
-  // The new row would not be in the view (WITH CHECK OPTION).
   ["44000", "check"],
-  // A trigger's RAISE EXCEPTION has rejected the row, like RAISE(ABORT) in SQLite.
   ["P0001", "check"],
-  // A trigger's ASSERT has failed and thus rejected the row.
   ["P0004", "check"],
   ["40001", "retryable"],
   ["40P01", "retryable"],
@@ -195,7 +184,6 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ...["22012", "2201E", "2201F", "2201G", "2202E", "22011", "22004"].map((code) =>
     [code, "failed-computation"] as const
   ),
-  // The call fits several functions that have the same name.
   ["42725", "failed-computation"],
   ["55P03", "unavailable"],
 ]);
@@ -204,7 +192,6 @@ const classes: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["08", "unavailable"],
   ["22", "invalid-value"],
   ["53", "unavailable"],
-  // A value is too large for the server, for example in an index.
   ["54", "invalid-value"],
   ["57", "unavailable"],
   ["58", "unavailable"],

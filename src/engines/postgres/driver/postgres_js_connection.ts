@@ -35,7 +35,6 @@ export interface PostgresJsConnectionOptions extends SessionParts {
   readonly clock: Clock;
   /** The number of listeners for signals. If it is not 0, this process signals after commits. */
   readonly listeners: { count: number };
-  /** Counts, for all connections, how often a table was found to have been altered. */
   readonly alterations: { count: number };
   readonly notified?: (payload: string) => void;
   /** Called once when the connection is lost. */
@@ -85,7 +84,6 @@ export class PostgresJsConnection implements PostgresConnection {
     return this.#lost;
   }
 
-  /** True after a table or a reported setting has changed, or if nothing more can be prepared. */
   get stale(): boolean {
     return this.#isChanged && !this.#pooled || this.#isOutdated;
   }
@@ -152,7 +150,6 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#ending = this.#client?.end({ timeout: 0 }) ?? null;
   }
 
-  /** Reads the roles again before the next statement, unless they were read in the last second. */
   checkRoles(roles: RoleWatch): void {
     // With a pooler, no statement is prepared, so no plan can become stale.
     if (this.opening !== null || this.#pooled) return;
@@ -160,7 +157,6 @@ export class PostgresJsConnection implements PostgresConnection {
     if (checked !== null) this.#opensAfter(checked);
   }
 
-  /** Sets who signals the commits of this connection: this process (true) or the triggers. */
   announce(announces: boolean): void {
     // The setting would remain in the pooler's session, which other clients use later.
     if (this.#announces === announces || this.opening !== null || this.#pooled) return;
@@ -169,7 +165,6 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#opensAfter(this.#send(text, [], { prepare: false }).result);
   }
 
-  /** Restores the session before the next statement if a trigger may have changed the session. */
   restore(roles: RoleWatch): void {
     const { opening } = this;
     if (opening !== null || !roles.hasChangingFunctions || !this.#hasWritten) return;
@@ -185,7 +180,6 @@ export class PostgresJsConnection implements PostgresConnection {
     else await this.#client?.end({ timeout: this.#options.options.waitLimitMs / 1000 });
   }
 
-  /** Opens the connection to one server. After a failed attempt, the client is not used again. */
   async #connect(attempt: Attempt): Promise<void> {
     if (this.#lost) throw connectionLoss();
     const { plan, notified, clock, options: { readOnly, waitLimitMs } } = this.#options;
@@ -228,7 +222,6 @@ export class PostgresJsConnection implements PostgresConnection {
     this.opening.catch(() => {});
   }
 
-  /** Waits for the work that precedes the next statement. Drops a connection that hangs. */
   async #within(work: Promise<unknown>): Promise<void> {
     const limitMs = this.#options.options.waitLimitMs + graceMs;
     const cancel = this.#options.clock.after(limitMs, () => this.drop());
@@ -249,7 +242,6 @@ export class PostgresJsConnection implements PostgresConnection {
     { prepare, isPipelined = false, simple = false }: {
       readonly prepare: boolean;
       readonly isPipelined?: boolean;
-      /** True if `text` has several statements. The last statement determines the result. */
       readonly simple?: boolean;
     },
     keep: KeepRow = keepAll,

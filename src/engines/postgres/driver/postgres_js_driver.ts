@@ -116,7 +116,6 @@ function session(
   return {
     connection() {
       if (closed) throw new DatabaseError("unavailable", new Error("The database is closed"));
-      // A connection is replaced if its prepared statements can be stale or are too many.
       if (connection?.stale === true) connection.drop();
       if (connection?.lost === true) discard(connection);
       if (connection === null || connection.lost) {

@@ -15,12 +15,10 @@ export interface PostgresReadDependencies extends SharedReadsDependencies {
   readonly turns: ReadLimiter;
   /** Runs quick reads of several requests on one connection. Null if connections cannot do that. */
   readonly shared: SharedReads | null;
-  /** The identity in whose name quick reads run. Absent if they run as the login role. */
   readonly identity?: DatabaseIdentity;
   readonly sharedTurns: ReadLimiter;
 }
 
-/** The reads of one request. A read that exceeds its limits is canceled on the server. */
 export class PostgresReads implements Connection {
   readonly #parts: PostgresReadDependencies;
   readonly #limits: ReadLimits;
@@ -36,7 +34,6 @@ export class PostgresReads implements Connection {
     return await this.#shared(statement) ?? await this.#alone(statement);
   }
 
-  /** Runs a quick read. Returns null if the read is not known to be quick, or takes too long. */
   async #shared(statement: Statement): Promise<QueryResult | null> {
     const { shared, sharedTurns, identity } = this.#parts;
     if (shared === null || !shared.isQuick(statement)) return null;
@@ -92,7 +89,6 @@ export class PostgresReads implements Connection {
   async #read(statement: Statement, { session, connection, waitedMs }: {
     readonly session: PostgresSession;
     readonly connection: PostgresConnection;
-    /** How long the read has waited for the read limiter and for a session, in milliseconds. */
     readonly waitedMs: number;
   }): Promise<QueryResult> {
     let stopped: DatabaseError | null = null;

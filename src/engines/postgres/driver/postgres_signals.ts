@@ -21,7 +21,6 @@ const othersListen = `SELECT EXISTS (SELECT FROM pg_locks
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND pid <> pg_backend_pid())`;
 
-/** Returns the signals of possible schema changes. Each listener has its own connection. */
 export function schemaSignals(options: PostgresJsConnectionOptions): Pick<Signals, "listen"> {
   return {
     listen(onSignal) {

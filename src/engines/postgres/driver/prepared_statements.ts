@@ -40,7 +40,6 @@ export class PreparedStatements {
     if (this.#names.get(text) !== statement.name) this.#names.set(text, statement.name);
   }
 
-  /** Returns one message of EXECUTEs, or null if a statement is unprepared or a value has NUL. */
   message(statements: readonly BoundStatement[]): string | null {
     let message = "";
     for (const { text, values } of statements) {
@@ -62,7 +61,8 @@ function literal(value: string | null): string {
 /**
  * Returns a prototype for queries of postgres.js that the library must not repeat after a stale
  * prepared statement: a statement of a failed transaction would run after the transaction's end.
- * The library reads `prepared` for this. Accessors on each query would be slow (hidden classes).
+ * The library reads `prepared` for this. Accessors on each query would be slower than one
+ * prototype.
  */
 function unrepeated(prototype: object | null): object {
   const kept = Symbol("prepared");

@@ -16,10 +16,8 @@ export class RoleWatch {
   #readAtMs = -Infinity;
   #known: string | null = null;
   #knownFunctions: string | null = null;
-  /** True if the database has functions that can change the session of a connection. */
   hasChangingFunctions = false;
 
-  /** `onChange` is called when the roles or the server's state differ from the previous read. */
   constructor(clock: Clock, onChange: () => void) {
     this.#clock = clock;
     this.#onChange = onChange;

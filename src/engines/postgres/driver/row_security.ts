@@ -10,12 +10,10 @@ import type { PolicyBypass, RoleLimits } from "../../../db/engine/engine.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { sqlName } from "../../../sql/fragment.ts";
 
-/** SQL for the OID of the role with whose rights statements run. */
 const actingRole = "(SELECT oid FROM pg_roles WHERE rolname = current_user)";
 
 /**
- * Returns SQL that is true if row policies restrict `role` (the SQL of an OID) in the table `c`.
- * `row_security_active` allows only the current role, and can read an outdated cache.
+ * Used instead of `row_security_active`, which allows only the current role and can be outdated.
  */
 export function policiesApplySql(role: string = actingRole): string {
   return `(c.relrowsecurity
@@ -26,9 +24,9 @@ export function policiesApplySql(role: string = actingRole): string {
 
 /**
  * The table expressions `asked` and `reached` for the table names in the JSON list `$1`. `reached`
- * contains the relations from which these take rows, and with which role's rights. A view reads as
- * its owner unless it is `security_invoker`, so the innermost view matters. A materialized view has
- * the rows that its owner could read.
+ * contains the relations from which those tables take rows, and the role whose rights apply. A view
+ * reads as its owner unless it is `security_invoker`, so the innermost view matters. A materialized
+ * view has the rows that its owner could read.
  */
 const reachedSql = `asked AS (
     SELECT t.place, c.oid FROM json_array_elements_text($1::json) WITH ORDINALITY AS t(name, place)
@@ -77,7 +75,6 @@ export async function readPostgresRoleLimits(
     {
       place: cell.number("a.place"),
       role: cell.text("current_user"),
-      // The role whose policies hide rows. For a view, it can be the view's owner.
       restricted: cell.textOrNull("s.restricted"),
       isRemote: cell.flag("s.is_remote"),
       unreadable: cell.list(
@@ -103,7 +100,6 @@ export async function readPostgresRoleLimits(
   }]));
 }
 
-/** Returns, for each table, the tables whose row policies do not apply to a read of this table. */
 export async function readPostgresPolicyBypasses(
   driver: Driver,
   tables: readonly TableInfo[],

@@ -41,7 +41,6 @@ export function toQueryResult(
   return describe ? { rows, changed, columns } : { rows, changed };
 }
 
-/** Translates a library's error to a DatabaseError. A rejected value becomes `invalid-value`. */
 export function translate(
   error: unknown,
   { values }: Statement,

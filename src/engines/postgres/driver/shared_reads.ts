@@ -15,7 +15,6 @@ import { identityStatement } from "./transactions/acting_connection.ts";
 
 export interface SharedReadsDependencies {
   readonly pool: Pool<PostgresSession>;
-  /** Returns a new deadline for getting a session and opening its connection. */
   readonly limit: () => Deadline;
   readonly clock: Clock;
   readonly raisedMessages: boolean;
@@ -27,12 +26,10 @@ interface WaitingRead {
   readonly identity: DatabaseIdentity | null;
   readonly resolve: (result: QueryResult | null) => void;
   readonly reject: (error: unknown) => void;
-  /** The read on its connection, or null until it is sent. */
   sent: ScheduledRead | null;
   /** Resolves when a cancel request cannot affect the connection any more. */
   canceled: Promise<void> | null;
   isDone: boolean;
-  /** True if the read must run on a separate connection. */
   isGivenUp: boolean;
 }
 
@@ -128,7 +125,6 @@ export class SharedReads {
     return this.#waiting.splice(0, count);
   }
 
-  /** Every 200 ms, abandons reads without result, and cancels an abandoned read that still runs. */
   #watch(reads: readonly WaitingRead[], late: () => void): () => void {
     const { clock } = this.#parts;
     const giveUp = () => {

@@ -24,7 +24,6 @@ const maxWrites = 64;
 /** The maximum total length of the strings that a shared transaction binds, in characters. */
 const maxLength = 256 * 1024;
 
-/** The maximum number of transactions that run at the same time while none of them is shared. */
 const maxSeparate = 2;
 
 /** The time limits of a wait for a lock, and of a statement, which otherwise delay all writes. */
@@ -50,9 +49,7 @@ export class SharedWrites implements Connection {
   readonly #parts: SharedWritesDependencies;
   #waiting: WaitingWrite[] = [];
   #running = 0;
-  /** True while a shared transaction runs. All other writes then wait until it has ended. */
   #isSharing = false;
-  /** The number of transactions that have been running for longer than {@link maxWaitMs}. */
   #late = 0;
   /** True if the last transaction had more than one write, so that more writes can follow soon. */
   #isBusy = false;
@@ -106,7 +103,6 @@ export class SharedWrites implements Connection {
     this.#running--;
   }
 
-  /** Waits while more writes arrive in each turn of the event loop. */
   async #gather(): Promise<void> {
     let count = 0;
     while (this.#waiting.length > count && this.#waiting.length < maxWrites) {
@@ -198,7 +194,6 @@ export class SharedWrites implements Connection {
       : { outcome: "rolled back", results };
   }
 
-  /** While a transaction takes too long, other writes run alone. `end` returns true if it did. */
   #watchTime(): { readonly end: () => boolean } {
     let isLate = false;
     const cancel = this.#parts.clock.after(maxWaitMs, () => {

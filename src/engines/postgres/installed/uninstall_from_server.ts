@@ -7,10 +7,7 @@ import { ownTables, type RemovablePart } from "../../../db/installed/removable_p
 /** The `application_name` of a session that uninstalls. A service has another name. */
 export const uninstallApplicationName = "resource-api uninstall";
 
-/**
- * Removes everything that the service has installed, in one transaction, after `announce`. Returns
- * true if there was anything. Throws a plain Error if a service has the database open.
- */
+/** Runs in one transaction, after `announce`. Throws a plain Error if a service has it open. */
 export async function uninstallFromServer(
   driver: Driver,
   announce: AnnounceRemoval,

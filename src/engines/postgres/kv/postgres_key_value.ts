@@ -38,7 +38,6 @@ const [sweepPauseMs, sweepSize] = [60_000, 1_000];
 /** A commit with more keys locks the whole store, because the server's lock table is limited. */
 const maxLocks = 128;
 
-/** A store in a table of a Postgres database. Each operation is one statement. */
 export class PostgresKeyValue implements KeyValue {
   readonly #parts: PostgresStoreParts;
   readonly #names: ReturnType<typeof storeNames>;
@@ -57,7 +56,6 @@ export class PostgresKeyValue implements KeyValue {
     this.#names = storeNames(parts.schema);
   }
 
-  /** Creates the table if it is missing, and compares the clocks. */
   async prepare(): Promise<ServerClock> {
     const { schema, clock } = this.#parts;
     return this.#server = await openStore(this.#driver, schema, clock);
@@ -139,7 +137,6 @@ export class PostgresKeyValue implements KeyValue {
     return [this.#parts.clock.now(), list([...this.#refused].map(hexToBytes))];
   }
 
-  /** Returns the clock of the server. If the server was down at the start, creates the table. */
   async #currentServer(limit: Deadline): Promise<ServerClock> {
     return this.#server ?? await this.#within(() => this.prepare(), limit, "unavailable");
   }
@@ -154,7 +151,6 @@ export class PostgresKeyValue implements KeyValue {
     return await this.#query(statement, limit, "unavailable");
   }
 
-  /** Runs a statement. `lost` is the kind of the error if the outcome is unknown. */
   async #query(statement: Statement, limit: Deadline, lost: StoreErrorKind): Promise<Rows> {
     return (await this.#within(async () => await this.#driver.query(statement), limit, lost)).rows;
   }
@@ -189,7 +185,6 @@ export class PostgresKeyValue implements KeyValue {
     renew().catch(() => this.#isRenewing = false);
   }
 
-  /** Returns true if the record of the claim shows that a commit happened. */
   async #isDone({ claim }: KeyValueCommit, version: string, until: Deadline): Promise<boolean> {
     const limit = this.#deadline(Math.max(proofMs, until.leftMs()));
     for (let tries = 1; claim !== undefined && limit.leftMs() > 0 && !this.#isClosed; tries++) {
@@ -246,7 +241,6 @@ export class PostgresKeyValue implements KeyValue {
 
 type Rows = readonly (readonly SqlValue[])[];
 
-/** Returns the locks, checks and mutations of a commit, as the procedure takes them. */
 function commitValues(
   { checks = [], mutations }: KeyValueCommit,
   now: number,
@@ -258,7 +252,6 @@ function commitValues(
     else {
       const { key, value, expireInMs } = mutation;
       serializeValue(key, value);
-      // A list returns the key as it was set.
       const bytes = serialize([key, value]);
       last.set(code, [bytes, expireInMs === undefined ? null : now + expireInMs]);
     }

@@ -12,10 +12,8 @@ export const sweepStepMs = 300_000;
 /** SQL: a string that changes when the server starts again, or another server takes its place. */
 const serverName = "extract(epoch FROM pg_postmaster_start_time())::text";
 
-/** SQL: the time by the clock of the server, in milliseconds. */
 const serverTime = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-/** Returns the names of a store's table and procedure, as SQL. */
 export function storeNames(schema: string) {
   const [table, procedure] = ["_service_kv", "_service_kv_commit"].map((name) =>
     `${quoteIdentifier(schema)}."${name}"`
@@ -29,7 +27,6 @@ export interface ServerClock {
   readonly aheadMs: number;
 }
 
-/** Creates a store if it is missing. Throws an Error for wrong settings and missing rights. */
 export async function openStore(
   driver: Driver,
   schema: string,
@@ -62,7 +59,6 @@ export async function openStore(
   return server;
 }
 
-/** Creates the parts of a store. Another process that does the same waits. */
 async function setUpStore(driver: Driver, schema: string): Promise<void> {
   const { rows } = await driver.query({
     text: "SELECT to_regnamespace($1)",

@@ -1,9 +1,7 @@
-/** Returns true if Postgres can compare two types, and each type can store the other's values. */
 export function canCompareTypes(declared: string, existing: string): boolean {
   return familyOf(declared) === familyOf(existing);
 }
 
-/** Returns the family of a type. Types of a family can be compared, and store the same values. */
 function familyOf(type: string): string {
   const [plain = ""] = type.toLowerCase().split("(");
   const name = plain.trim();

@@ -81,7 +81,6 @@ function partsOf(table: TableMigration, { name }: ColumnShape): readonly Migrati
 
 type Superfluous = Extract<Difference, { kind: "superfluous-column" }>;
 
-/** Returns the steps for an undeclared column: drop it, or allow rows to omit its value. */
 function takenAway(table: TableMigration, { existing }: Superfluous): readonly MigrationStep[] {
   const { name, notNull, default: given, countsUp, generated } = existing;
   const column = quoteIdentifier(name);

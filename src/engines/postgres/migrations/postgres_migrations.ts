@@ -23,7 +23,6 @@ export const postgresMigrationsEngine: MigrationsEngine = {
       columns: parsed.columns.map((column) => ({
         ...column,
         type: toPostgresTypeName(column.type),
-        // A primary key is NOT NULL even if its declaration does not say so.
         notNull: column.notNull || parsed.key.includes(column.name),
       })),
     }),
@@ -113,10 +112,7 @@ export const postgresMigrationsEngine: MigrationsEngine = {
   },
 };
 
-/**
- * Takes the advisory lock of `createTables`. The wait for this lock, and statements that rewrite a
- * table, have no time limit. The wait for a table's lock has a limit: later requests wait as well.
- */
+/** The wait for a table's lock has a limit, because later requests wait as well. */
 const serverLock: readonly string[] = [
   "SET LOCAL lock_timeout = 0",
   "SET LOCAL statement_timeout = 0",
@@ -187,12 +183,10 @@ async function recordedOnServer(connection: Connection): Promise<readonly Paused
   return rows.map(({ args, ...table }) => ({ ...table, hidden: hiddenIn(args) }));
 }
 
-/** Returns a trigger's arguments after the name of its table. They name the excluded columns. */
 function hiddenIn(args: string): readonly string[] {
   return new TextDecoder().decode(hexToBytes(args)).split("\0").slice(1, -1);
 }
 
-/** Returns true if the Postgres type `to` can store each value of the type `from`. */
 export function isWiderPostgresType(from: string, to: string): boolean {
   const [one, other] = [typeParts(from), typeParts(to)];
   if (other.name === "text") return !binary.has(one.name);

@@ -199,7 +199,6 @@ function shapeOf(
   };
 }
 
-/** Returns the declared tables, but with each expression in the form that Postgres prints. */
 export async function shapesPrintedByPostgres(
   connection: Connection,
   declared: readonly DeclaredTable[],
@@ -250,7 +249,6 @@ function withExpressions({ shape }: DeclaredTable, written: TableShape): TableSh
       const members = found.members === null ? null : { values: found.members.values, check: null };
       return { ...column, default: found.default, generated: found.generated, members };
     }),
-    // A name that Postgres has generated for an unnamed check becomes null.
     checks: written.checks.map(({ name, sql }) => ({
       name: namedChecks.has(name) ? name : null,
       sql,

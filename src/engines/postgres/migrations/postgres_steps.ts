@@ -17,7 +17,6 @@ import {
   type TableMigration,
 } from "../../../db/migrations/plan/table_migration.ts";
 
-/** Returns the steps: renames, drops, changes of columns, and then constraints and indexes. */
 export function postgresMigrationSteps(
   tables: readonly TableMigration[],
   missing: readonly TableShape[],
@@ -44,7 +43,6 @@ export function postgresMigrationSteps(
   ];
 }
 
-/** Returns the unchanged foreign keys that a changed column type would temporarily invalidate. */
 function retypedKeys(
   tables: readonly TableMigration[],
 ): readonly (readonly [TableMigration, ForeignKeyShape])[] {
@@ -166,7 +164,6 @@ function constraints(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** If `allowDrop` names the column, returns the UPDATE that replaces removed enum members. */
 function emptied(
   table: TableMigration,
   column: string,

@@ -1,4 +1,3 @@
-/** Returns the strongest lock that a migration's statement takes on an existing table, or null. */
 export function postgresLockOf(sql: string): string | null {
   return locks.find(([pattern]) => pattern.test(sql))?.[1] ?? null;
 }

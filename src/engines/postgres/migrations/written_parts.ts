@@ -5,8 +5,8 @@ import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
 import { postgresLockOf } from "./statement_locks.ts";
 
 /**
- * Divides a migration's steps into two files. Index builds, and steps that read all rows of an
- * existing table, become non-blocking steps of the second file, which must commit alone.
+ * Index builds, and steps that read all rows of an existing table, become non-blocking steps of the
+ * second file, which must commit alone.
  */
 export function postgresWrittenParts(steps: readonly MigrationStep[]): readonly WrittenPart[] {
   const created = new Set(steps.flatMap(({ sql }) => create.exec(sql)?.[1] ?? []));
@@ -33,7 +33,6 @@ const added = new RegExp(
   String.raw`^ADD (?:CONSTRAINT (${name}) )?((CHECK|FOREIGN KEY|UNIQUE) \(([^]*))$`,
 );
 
-/** Returns statements with the effect of `sql` but no long lock, or null if that is impossible. */
 function unlocked(sql: string, table: string): readonly string[] | null {
   const index = /^CREATE (UNIQUE )?INDEX ([^]*)$/.exec(sql);
   if (index !== null) return [`CREATE ${index[1] ?? ""}INDEX CONCURRENTLY ${index[2]}`];
@@ -72,7 +71,6 @@ const suffixes: Readonly<Record<string, string>> = {
   "UNIQUE": "key",
 };
 
-/** Returns a name like those that Postgres generates, such as `notes_team_id_fkey`. */
 function nameOf(table: string, columns: string, suffix: string): string {
   const quoted = [...`${table.split(".").at(-1)} ${columns}`.matchAll(/"((?:[^"]|"")*)"/g)];
   const names = [...new Set(quoted.map(([, name = ""]) => name.replaceAll('""', '"')))];

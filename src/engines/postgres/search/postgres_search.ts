@@ -153,7 +153,6 @@ class TextSearchTable implements DocumentTable {
     });
     return [
       `DROP TABLE IF EXISTS ${name}`,
-      // `AS SELECT` copies the types of the indexed table's key columns.
       `CREATE TABLE ${name} AS SELECT ${columns.join(", ")} FROM ${source} WHERE false`,
       `ALTER TABLE ${name} ADD COLUMN document tsvector NOT NULL, ` +
       `ADD PRIMARY KEY (${this.#keys.join(", ")})`,
@@ -275,12 +274,10 @@ function withPrefix(query: Fragment): Fragment {
   return sql`coalesce((nullif(${query}::text, '') || ':*')::tsquery, ''::tsquery)`;
 }
 
-/** The label of a lexeme in a `tsvector`. Each label has a weight in the ranking. */
 type FieldLabel = "A" | "B" | "C" | "D";
 
 const labels: readonly FieldLabel[] = ["A", "B", "C", "D"];
 
-/** Returns a label for each field: `A` has the greatest weight. At most four labels exist. */
 function labelFields(weights: readonly number[]): readonly FieldLabel[] {
   const groups = groupsOf(weights);
   return weights.map((weight) => {
@@ -289,7 +286,6 @@ function labelFields(weights: readonly number[]): readonly FieldLabel[] {
   });
 }
 
-/** Returns the weights of the labels D, C, B and A for `ts_rank`. The greatest becomes 1. */
 function rankWeights(weights: readonly number[]): string {
   const greatest = Math.max(...weights);
   const ofLabels = labels.map((_label, index) => {

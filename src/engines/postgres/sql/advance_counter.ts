@@ -1,10 +1,7 @@
 import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import { quoteIdentifier, sqlName, type Statement } from "../../../sql/fragment.ts";
 
-/**
- * Returns the statement that raises a key column's sequence, if any, to the column's largest value.
- * If this value is near the sequence's maximum, the next number is the next free key instead.
- */
+/** Raises a column's sequence to its largest value, or near the maximum to the next free key. */
 export function advanceCounter({ dbName }: ColumnInfo, table: TableInfo): Statement {
   const [name, rows] = [quoteIdentifier(dbName), sqlName(table)];
   const largest = `SELECT max(${name}) FROM ${rows}`;

@@ -8,7 +8,6 @@ import { structureFromImage } from "./structured_values.ts";
 export const postgresTriggerName = "!service_changes";
 export const postgresTruncateTriggerName = "!service_changes_truncate";
 
-/** The LISTEN and NOTIFY channel on which the log's triggers signal other processes. */
 export const changesChannel = "service_changes";
 
 /** The Postgres setting that is `on` in sessions of a process that sends signals after commits. */
@@ -56,7 +55,6 @@ LANGUAGE plpgsql SECURITY DEFINER AS $body$${recordChange(schemaName, imageName)
   };
 }
 
-/** Returns a table's log triggers. `name` is the table's name in the log. */
 export function postgresLogTriggers(
   name: string,
   args: readonly string[],
@@ -82,8 +80,7 @@ export function logTableNameSql(name: string): string {
 }
 
 /**
- * SQL that is true if JSON cannot represent a type (`t` in `pg_type`), e.g. the bounds of an array.
- * The change log then contains text.
+ * SQL that is true if JSON cannot represent a type (`t` in `pg_type`), so that the log has text.
  */
 export const isTextInImagesSql = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
   OR EXISTS (SELECT FROM pg_catalog.pg_cast c
@@ -91,7 +88,6 @@ export const isTextInImagesSql = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A
     AND c.castsource OPERATOR(pg_catalog.=) ANY (ARRAY[t.oid, t.typbasetype])
     AND c.casttarget OPERATOR(pg_catalog.=) 'pg_catalog.json'::pg_catalog.regtype::oid))`;
 
-/** Returns SQL for a row's JSON in the log. `texts` names columns of {@link isTextInImagesSql}. */
 export function postgresImageSql(
   row: string,
   columns: readonly ColumnInfo[],
@@ -110,7 +106,6 @@ export function postgresLiteral(text: string): string {
   return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;
 }
 
-/** Decodes a value in a row image to the text that the server sends for the column. */
 export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (raw === "null") return null;
   const shape = shapeOfColumn(column);
@@ -181,10 +176,7 @@ const isUnannounced = [
   `pg_catalog.pg_try_advisory_xact_lock(7237120947)`,
 ].join(" AND ");
 
-/**
- * Returns the function that creates row images if the session differs from `settings`, or if some
- * columns are excluded or text. It reads the columns from the catalog, because they can change.
- */
+/** Reads the columns of an image from the catalog, because columns can change. */
 function image(name: string): string {
   const sets = Object.entries(settings).map(([setting, value]) => `SET ${setting} = '${value}'`);
   return `CREATE OR REPLACE FUNCTION ${name}(written anyelement, hidden text[]) RETURNS json

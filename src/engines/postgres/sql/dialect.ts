@@ -36,7 +36,6 @@ import { postgresEngine } from "../postgres_engine.ts";
 import { isDocument } from "../../../schema/structured/structured_value.ts";
 import type { DocumentItem, ListDialect } from "../../../sql/list_dialect.ts";
 
-/** Returns the conditions on items of Postgres lists, with operators for which GIN indexes work. */
 export function postgresLists({ operand, bound }: Pick<Dialect, "operand" | "bound">): ListDialect {
   return {
     holds(column, items, quantifier) {
@@ -149,7 +148,6 @@ const zonelessTypes: ReadonlySet<string> = new Set(["timestamp", "timestamp with
 
 const doubleTypes: ReadonlySet<string> = new Set(["double precision", "float8"]);
 
-/** The largest values of the integer types that cannot store every 64-bit integer. */
 const integerLimits: ReadonlyMap<string, number> = new Map([
   ["int2", 0x7fff],
   ["smallint", 0x7fff],
@@ -249,7 +247,6 @@ function castOf(value: unknown, column: ColumnInfo): Fragment {
   return postgresKinds[column.kind].cast;
 }
 
-/** Returns true if a cast of the value to float4 succeeds, unlike for 1e300 and for 1e-300. */
 function isSingle(value: unknown): boolean {
   const rounded = Math.fround(Number(value));
   return Number.isFinite(rounded) && (rounded !== 0 || value === 0);

@@ -5,7 +5,6 @@ import { type Fragment, rawSql } from "../../../sql/fragment.ts";
 
 export interface PostgresKind {
   readonly type: string;
-  /** The cast of a bound value to the type with which the column is compared. */
   readonly cast: Fragment;
   /** True if equal values are identical, unlike 1.0 and 1.00. False for kinds without equality. */
   readonly isStrict: boolean;
@@ -35,7 +34,6 @@ export const postgresKinds: Readonly<Record<ColumnKind, PostgresKind>> = {
   bytes: { ...loose, type: "bytea", cast: rawSql("::bytea") },
 };
 
-/** True if Postgres can store the value in another form, or the column kind cannot represent it. */
 export function mayBeStoredDifferently(
   value: unknown,
   { kind, existingType }: ColumnInfo,

@@ -5,10 +5,8 @@ import type { ImageDialect, RowImages } from "../../../sql/dialect.ts";
 import { isUnreadableDocument } from "./json_path.ts";
 import { type Fragment, identifier, sql, type SqlValue } from "../../../sql/fragment.ts";
 
-/** The SQL of Postgres for conditions on row images, whose rows need not be in their table. */
 export const postgresImages: ImageDialect = { maxRows: 1_000, batchKey: () => "", from };
 
-/** Returns the row images as a FROM item. Postgres parses each value as its column's type. */
 function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
   const names = columns.map(({ dbName }) => JSON.stringify(dbName));
   const images = rows.map((row) => {

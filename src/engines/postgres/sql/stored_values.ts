@@ -115,7 +115,6 @@ export function decodeUntyped(value: SqlValue, type: number | null): unknown {
   return type === bytesType ? bytesToBase64(hexToBytes(value.slice(2))) : undefined;
 }
 
-/** Parses a number. NaN and the infinities, which JSON lacks, stay strings. */
 function numberOf(text: string): number | bigint | string {
   if (/^-?\d{1,19}$/.test(text)) {
     const integer = BigInt(text);

@@ -50,7 +50,6 @@ function textOf(value: unknown, column: ColumnInfo, { encode }: MemberCodec): st
   return encoded instanceof Uint8Array ? `\\x${bytesToHex(encoded)}` : String(encoded);
 }
 
-/** Decodes a list, record or map. Returns undefined if JSON cannot represent it. */
 export function decodeStructure(text: string, shape: Structure, codec: MemberCodec): unknown {
   switch (shape.kind) {
     case "list": {
@@ -94,7 +93,6 @@ function memberOf(text: string | null, column: ColumnInfo, codec: MemberCodec): 
   return value === null ? undefined : value;
 }
 
-/** Converts a structure in a row image to Postgres text. `cell` decodes the JSON of a member. */
 export function structureFromImage(
   raw: string,
   shape: Structure,
@@ -141,7 +139,6 @@ function printItem(item: string | null): string {
   return item === null ? "NULL" : quoted(item);
 }
 
-/** Returns the text of a Postgres composite value: `("a",)`. A NULL is an empty member. */
 function printRecord(members: readonly (string | null)[]): string {
   return `(${members.map((member) => member === null ? "" : quoted(member)).join(",")})`;
 }
@@ -150,12 +147,10 @@ function printHstore(members: readonly (readonly [string, string | null])[]): st
   return members.map(([name, value]) => `${quoted(name)}=>${printItem(value)}`).join(", ");
 }
 
-/** Quotes a value. In arrays, composites and hstores, a backslash can precede any character. */
 function quoted(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** Parses an array as Postgres prints it. Returns null if its lower bound is not 1. */
 export function readArray(text: string, delimiter: string): readonly ArrayItem[] | null {
   if (!text.startsWith("{")) return null;
   let at = 0;

@@ -39,7 +39,6 @@ function withoutCasts(words: readonly string[]): readonly string[] {
   return kept;
 }
 
-/** Matches the rest of a type's name after its first word. */
 const typeTail =
   /^(?:varying|precision)?(?: ?\( \d+(?: , \d+)? \))?(?: ?(?:with|without) time zone)?(?: ?\[ \])*/;
 

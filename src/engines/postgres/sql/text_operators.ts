@@ -37,10 +37,7 @@ function like(operand: Fragment, pattern: string): Fragment {
   return sql`${operand} COLLATE "C" LIKE ${pattern}`;
 }
 
-/**
- * Folds case by lower() for ASCII, and otherwise only characters that match `argument`, so the
- * result is independent of the server's case rules and Unicode version.
- */
+/** Folds only ASCII, and characters that match `argument`: independent of server and Unicode. */
 function folded(operand: Fragment, argument: string): Fragment {
   const lower = sql`lower(${operand} COLLATE "C")`;
   if (isAscii(argument)) return lower;

@@ -1,4 +1,3 @@
-/** Returns a type as the catalog prints it: `int8` → `bigint`. A collation is kept. */
 export function toPostgresTypeName(declared: string): string {
   const short = declared.trim().replace(/^(time(?:stamp)?)\s*(\(\d\))? with time zone/i, "$1tz$2")
     .replace(/^(time(?:stamp)?)\s*(\(\d\))? without time zone/i, "$1$2");

@@ -1,6 +1,5 @@
 import { backup, DatabaseSync } from "node:sqlite";
 
-/** A SQLite file, and the path of its copy. */
 export interface FileCopy {
   readonly path: string;
   readonly copy: string;
@@ -32,7 +31,6 @@ export async function copySqliteFiles(
   }
 }
 
-/** Begins a read transaction on each file while no process can write to any of the files. */
 function takeSnapshots(
   files: readonly FileCopy[],
   snapshots: DatabaseSync[],
@@ -67,7 +65,6 @@ function attempt(path: string, work: () => void): void {
   }
 }
 
-/** Throws a plain Error if SQLite finds a damaged page or a damaged index in the file. */
 export function requireIntact(path: string): void {
   const reason = damageOf(path);
   if (reason !== null) throw new Error(`${path} is not intact: ${reason}`);

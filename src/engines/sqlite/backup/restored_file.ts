@@ -16,7 +16,6 @@ export function beginEpoch(path: string, random: Random): void {
   }
 }
 
-/** Throws a plain Error if another program has the file open. Otherwise empties the `-wal` file. */
 export function requireUnused(path: string): void {
   const file = new DatabaseSync(path, { timeout: 0 });
   try {
@@ -33,7 +32,6 @@ export function requireUnused(path: string): void {
   }
 }
 
-/** Returns true if the SQLite file is only a key-value store, and null if the file is empty. */
 export function isStore(path: string): boolean | null {
   const file = new DatabaseSync(path, { readOnly: true });
   try {

@@ -26,7 +26,6 @@ export function setUpSqliteLog(
   );
 }
 
-/** Like {@link setUpSqliteLog}, but in a transaction of a SQLite file that is already open. */
 export async function setUpSqliteLogWithin(
   connection: Connection,
   tables: readonly TableInfo[],
@@ -89,7 +88,6 @@ export function newEpoch(random: Random): string {
   return bytesToHex(random.bytes(8));
 }
 
-/** Returns `isFresh: true` if the triggers of the table were missing or different before. */
 async function installTriggers(
   table: TableInfo,
   { mode, exclude }: Pick<ResolvedChangesOptions, "mode" | "exclude">,
@@ -122,7 +120,6 @@ interface FoundTrigger {
   readonly isOurs: boolean;
 }
 
-/** Returns the triggers in the order in which they were created. */
 async function triggersOf(
   table: string,
   schema: "main" | "temp",

@@ -47,14 +47,12 @@ const heldAt = `${meta("floor")} AS floor,
     CASE ${meta("floor")} WHEN CAST(? AS TEXT) THEN CAST(${meta("floor_mark")} AS INTEGER) ELSE -1
     END) AS held`;
 
-/** SQL for the number of changes in the next step: at least one, with a limited size in bytes. */
 const countOfStep = `(SELECT count(*) FROM (
   SELECT sum(bytes) OVER (ORDER BY seq) - bytes AS ahead FROM (
     SELECT seq, ifnull(octet_length(before), 0) + ifnull(octet_length(after), 0) AS bytes
     FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${maxPerStep}
   )) WHERE ahead < ${maxBytesPerStep})`;
 
-/** Columns of the log's state, then columns of a change, which are NULL if there is no change. */
 const columns = namedColumns({
   epoch: "e.epoch",
   latest: "e.latest",
@@ -179,7 +177,6 @@ class SqliteChangeLog implements ChangeLog {
     return this.#options.hints.close();
   }
 
-  /** Deletes some old changes. Returns true if more can be deleted. */
   #purgeSome([keepSeconds = 0, maxRows = 0, minSeconds = 0]: readonly number[]): Promise<boolean> {
     return this.#options.driver.transaction(async (connection) => {
       const { rows } = await connection.query({
@@ -209,10 +206,7 @@ class SqliteChangeLog implements ChangeLog {
     });
   }
 
-  /**
-   * Returns true if the log contains the change. A restored file can repeat the epoch and numbers,
-   * but not the random marks, and then gets a new epoch.
-   */
+  /** A restored file can repeat the epoch and numbers, but not the random marks. */
   async #isHeld({ epoch, seq, mark }: SequencePosition, at: HeldAt): Promise<boolean> {
     if (epoch !== at.epoch || seq < Number(at.floor)) return false;
     if (mark === Number(at.held)) return true;

@@ -67,7 +67,6 @@ function sqlitePolling(driver: Driver, { notify, findUntracked }: PollingListene
   return { poll, minMs: 25, maxMs: 100 };
 }
 
-/** Returns a condition for row images that can contain the value. Other images can match, too. */
 function mayHave(
   column: ColumnInfo,
   value: string,
@@ -109,7 +108,6 @@ async function untrackedWriteDetector(
     });
 }
 
-/** Statements that count, in a temporary table, the changes that this connection records. */
 const ownChangesCounter = [
   `CREATE TEMP TABLE IF NOT EXISTS "_service_own" (changes INTEGER NOT NULL)`,
   `INSERT INTO "_service_own" (changes) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM "_service_own")`,
@@ -117,7 +115,6 @@ const ownChangesCounter = [
     BEGIN UPDATE "_service_own" SET changes = changes + 1; END`,
 ];
 
-/** `commits` changes with commits of other connections, `recorded` with their recorded changes. */
 async function readCounts(connection: Connection) {
   const { rows: [version] } = await connection.query({ text: "PRAGMA data_version", values: [] });
   const { rows: [log] } = await connection.query({

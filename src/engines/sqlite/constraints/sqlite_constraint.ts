@@ -26,7 +26,6 @@ export async function columnsViolatedOnSqlite(
   return created === "" ? [] : parseCreateIndex(created, table.name, columns).columns;
 }
 
-/** Returns `title` and `owner` for `notes.title, notes.owner`. Ignores columns of other tables. */
 function listedColumns(failed: string, { name }: TableInfo): readonly string[] {
   const prefix = `${name}.`.toLowerCase();
   // SQLite does not quote the names. A name that contains `, ` is split, and its parts are unknown.
@@ -64,7 +63,6 @@ export async function columnsOfBrokenReferences(
   return [...broken];
 }
 
-/** Returns a foreign key's columns. Null if a value is unknown or NULL (no reference). */
 function referencingColumns(
   { columns }: ForeignKey,
   values: RowValues,

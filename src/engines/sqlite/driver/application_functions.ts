@@ -3,9 +3,7 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 import type { SqliteAdditions } from "../../../db/driver_options.ts";
 import type { SqliteAggregate, SqliteHandle } from "./sqlite_library.ts";
 
-/** The functions and extensions that every connection loads, also the connections in threads. */
 export interface ConnectionAdditions {
-  /** The URL of a module that exports the application's SQL functions, or null. */
   readonly functions: string | null;
   /** The absolute paths of extensions. SQLite would look for a relative path in its own folders. */
   readonly extensions: readonly string[];
@@ -25,15 +23,14 @@ type ApplicationFunction =
     readonly aggregate: null;
     readonly call: (...values: unknown[]) => unknown;
     readonly deterministic: boolean;
-    /** True if the function can override a built-in function. Otherwise its name must be new. */
     readonly replaces: boolean;
   };
 
 export type ApplicationFunctions = readonly ApplicationFunction[];
 
 /**
- * Imports the functions of a module. An export is a function, or an object `{ call, deterministic
- * }`, or an aggregate `{ start, step, result }`. Throws an Error for any other export.
+ * An export is a function, an object `{ call, deterministic }`, or an aggregate
+ * `{ start, step, result }`.
  */
 export async function importFunctions(url: string | null): Promise<ApplicationFunctions> {
   if (url === null) return [];
@@ -92,7 +89,6 @@ function aggregateOf(
   };
 }
 
-/** Adds functions to a connection. Throws an Error for a name that the service or SQLite uses. */
 export function defineFunctions(handle: SqliteHandle, functions: ApplicationFunctions): void {
   if (functions.length === 0) return;
   const known = handle.prepare("SELECT lower(name) FROM pragma_function_list").all([], false) ?? [];

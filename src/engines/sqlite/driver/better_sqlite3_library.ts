@@ -9,12 +9,10 @@ import {
   type SqliteStatement,
 } from "./sqlite_library.ts";
 
-/** Loads the native code of better-sqlite3. Throws if the package has none for this machine. */
 export function loadAddon(): void {
   new Database(":memory:").close();
 }
 
-/** Returns the path of a client's file, or null in memory. Throws for another library copy. */
 export function pathOfBetterSqlite3(client: object): string | null {
   if (!(client instanceof Database)) {
     throw new Error(
@@ -26,7 +24,6 @@ export function pathOfBetterSqlite3(client: object): string | null {
 }
 
 interface Database {
-  /** The path of the file as the program specified it. */
   readonly name: string;
   readonly memory: boolean;
   readonly inTransaction: boolean;

@@ -38,7 +38,6 @@ export class CrossProcessWriteLock {
   #observe: Observer | null = null;
   #notice: string | null = null;
 
-  /** Creates the object. It opens the lock files only when it finds another process. */
   constructor(options: CrossProcessWriteLockOptions) {
     this.#options = options;
   }
@@ -66,7 +65,6 @@ export class CrossProcessWriteLock {
     this.#locks?.turn.unlockSync();
   }
 
-  /** Sets the observer, which receives one notice if locks are impossible. */
   observeBy(observe: Observer): void {
     this.#observe = observe;
     if (this.#notice !== null) observe({ kind: "notice", message: this.#notice });
@@ -82,7 +80,6 @@ export class CrossProcessWriteLock {
     this.#locks = null;
   }
 
-  /** Opens the lock files if they exist: another process then uses the database. */
   #look(): Locks | null {
     const now = this.#options.clock.elapsedMs();
     if (this.#isOff || now < this.#looksAt) return null;

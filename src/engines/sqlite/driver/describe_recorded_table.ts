@@ -19,7 +19,6 @@ import {
   readFileUniqueIndexes,
 } from "./tables/sqlite_catalogue.ts";
 
-/** Describes a table without `exclude` columns for its change triggers. Throws if it is missing. */
 export async function describeRecordedTable(
   table: TableInfo,
   exclude: ReadonlySet<ColumnInfo>,
@@ -129,7 +128,6 @@ function toRule(
   };
 }
 
-/** Returns true if a foreign key's action, or a recursive trigger, can write during a delete. */
 async function mayBeInterrupted(table: string, connection: Connection): Promise<boolean> {
   const { rows } = await connection.query({
     text: `SELECT 1 FROM sqlite_schema AS s JOIN pragma_foreign_key_list(s.name) AS f

@@ -12,10 +12,7 @@ export interface FilePresenceOptions {
   readonly clock: Pick<Clock, "now">;
 }
 
-/**
- * Checks that the path still leads to the open file. After `mv`, or a copy that replaces the file,
- * writes would be lost, and reads outdated. A damaged file is not used again.
- */
+/** After `mv`, or a copy over the open file, writes would be lost, and reads outdated. */
 export class FilePresence {
   readonly #file: SqliteFile;
   readonly #options: FilePresenceOptions;
@@ -31,7 +28,6 @@ export class FilePresence {
     this.#opened = identityOf(file);
   }
 
-  /** Throws a DatabaseError of kind `replaced` if the path leads to another file or to no file. */
   require(): void {
     const now = this.#options.clock.now();
     // The difference can be negative, because the system clock can be set back.
@@ -42,14 +38,12 @@ export class FilePresence {
     if (this.#lost !== null) throw this.#lost;
   }
 
-  /** Makes `require` throw from now on, because SQLite has found the file damaged. */
   reportDamage(error: DatabaseError): void {
     if (this.#isDamaged || error === this.#lost) return;
     this.#isDamaged = true;
     this.#lose(`is damaged, or another program has overwritten it (${reasonOf(error)})`);
   }
 
-  /** Sets the observer, which receives an event when the path no longer leads to the file. */
   observeBy(observe: Observer): void {
     const isFirst = this.#observe === null;
     this.#observe = observe;
@@ -85,10 +79,8 @@ export class FilePresence {
 
 const empty = ":empty";
 
-/** The result if a check failed or the system has no file numbers, so that nothing is known. */
 const unknown = "unknown";
 
-/** Returns a string that identifies the file. If `isUnchanging`, any write changes the string. */
 function identityOf({ givenPath: path, isUnchanging }: SqliteFile): string | null {
   try {
     const stats = statSync(path, { throwIfNoEntry: false, bigint: true });

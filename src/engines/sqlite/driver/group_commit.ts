@@ -25,24 +25,18 @@ import type { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 const maxShortGroupMs = 10;
 
 export interface GroupCommitOptions {
-  /** The connection for the writes of the queue. No other code uses it. */
   readonly writer: SqliteConnection;
   /** Detects a deadlock: a transaction's work that uses the driver instead of the transaction. */
   readonly guard: TransactionGuard;
-  /** The time limits of a job in the queue, and of a commit that waits for a lock. */
   readonly busyRetry: BusyRetry;
   readonly translated: (error: unknown) => unknown;
-  /** Throws if the path no longer leads to the open file. Then nothing is written. */
   readonly requireFile: () => void;
   readonly committed: () => void;
   /** Orders the writes of all processes to the file. Null for a file of a single process. */
   readonly turn: CrossProcessWriteLock | null;
 }
 
-/**
- * Commits writes to one SQLite file together, in their order, with one wait for the disk and a
- * savepoint for each job. No result is reported before the commit.
- */
+/** Commits writes together, with one disk wait. No result is reported before the commit. */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
   readonly #busyRetry: BusyRetry;
@@ -50,7 +44,6 @@ export class GroupCommit {
   #running = false;
   #closed = false;
   #idle: (() => void) | null = null;
-  /** How many of the next jobs each have their own commit. */
   #singles = 0;
   readonly #forecast: WaitForecast = new WaitForecast();
 
@@ -73,7 +66,6 @@ export class GroupCommit {
     });
   }
 
-  /** Runs `work` as a job. Its writes are committed together or not at all. */
   transaction<T>(
     work: (connection: Connection) => MaybePromise<T>,
     kind: "transaction" | "restructuring" = "transaction",
@@ -96,7 +88,6 @@ export class GroupCommit {
     });
   }
 
-  /** Rejects new jobs. Resolves when the queue is empty, or after the wait limit. */
   close(): Promise<void> {
     this.#closed = true;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -154,7 +145,6 @@ export class GroupCommit {
     }
   }
 
-  /** Removes the next job from the queue, or returns null if the group cannot take another job. */
   #next(group: JobGroup): WriteJob | null {
     const job = this.#queue.first;
     const isLone = job?.kind === "alone" || job?.kind === "restructuring";
@@ -194,8 +184,7 @@ export class GroupCommit {
   }
 
   /**
-   * Runs single statements again, each with a separate commit. Rejects transactions as `retryable`:
-   * only their caller (`transact`) knows if the work can run twice.
+   * Rejects transactions as `retryable`: only their caller (`transact`) knows if they can repeat.
    */
   #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
     this.#singles = this.#queue.length + jobs.length;
@@ -240,7 +229,6 @@ export class GroupCommit {
     }
   }
 
-  /** Begins a group's transaction. Returns false if no job is left, or the first job has failed. */
   async #begin(): Promise<boolean> {
     const { writer, translated, requireFile } = this.#options;
     try {
@@ -277,7 +265,6 @@ const begin: Statement = { text: "BEGIN IMMEDIATE", values: [] };
 const commit: Statement = { text: "COMMIT", values: [] };
 const rollback: Statement = { text: "ROLLBACK", values: [] };
 const keysOff: Statement = { text: "PRAGMA foreign_keys = OFF", values: [] };
-/** Statements that restore the settings after a job that alters tables, even if it has failed. */
 const usual: readonly Statement[] = [
   { text: "PRAGMA foreign_keys = ON", values: [] },
   { text: "PRAGMA legacy_alter_table = OFF", values: [] },

@@ -128,7 +128,6 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     label: table.name,
     ...{ view: null, isReadOnly: false, simple: null, hasRowId: rowId !== null },
     key: rowId === null ? key.map(({ name }) => name) : [rowId.dbName],
-    // If the key allows NULL, several rows can have NULL in it.
     isDistinct: !hasNullKey,
     foreignKeys: facts.foreignKeys,
     indexes: indexes.flatMap((index) => describedIndex(index, facts)),
@@ -158,7 +157,6 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
   };
 }
 
-/** Describes a unique index, unless it has an expression, or covers one column and all rows. */
 function describedIndex(
   { name, isPartial, statement, columns, isKey }: FileUniqueIndex,
   { table, columns: all }: TableFacts,

@@ -9,7 +9,6 @@ export interface QueuedJob {
   reject(error: unknown): void;
 }
 
-/** The write jobs of a SQLite file, in order of arrival. A job that waits too long is rejected. */
 export class JobQueue<T extends QueuedJob> {
   readonly #jobs: T[] = [];
   readonly #limitMs: number;
@@ -86,7 +85,6 @@ export type WriteJob =
   };
 
 export interface JobGroupOptions {
-  /** The connection. Its transaction is begun and ended outside of the group. */
   readonly writer: SqliteConnection;
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly translated: (error: unknown) => unknown;
@@ -96,10 +94,8 @@ export interface JobGroupOptions {
 export class JobGroup {
   readonly finished: {
     readonly job: WriteJob;
-    /** Resolves or rejects the job's promise, after the group's commit. */
     readonly report: () => void;
   }[] = [];
-  /** False if every job so far has failed. Then there is nothing to commit. */
   hasResults = false;
   readonly #options: JobGroupOptions;
   readonly #startedAt: number;
@@ -111,7 +107,6 @@ export class JobGroup {
     this.#startedAt = options.clock.elapsedMs();
   }
 
-  /** Returns true if the group is young and small enough for this job. */
   takes(job: WriteJob): boolean {
     if (this.finished.length === 0) return true;
     if (this.finished.length === maxJobsPerCommit) return false;
@@ -122,7 +117,6 @@ export class JobGroup {
     return !mayWait || (this.#waitersOnly && ageMs < maxAgeForWaitingMs);
   }
 
-  /** Resolves when the job is done or rolled back. Rejects if the rollback has failed, too. */
   async run(job: WriteJob): Promise<void> {
     const { writer, translated } = this.#options;
     try {

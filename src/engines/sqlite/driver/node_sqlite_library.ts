@@ -177,7 +177,6 @@ function writes(database: DatabaseSync, text: string): boolean {
   );
 }
 
-/** The opcodes of statements that write without a `Transaction` opcode. */
 const writing: ReadonlySet<string> = new Set(["Vacuum", "JournalMode", "Checkpoint"]);
 
 function refuseNul(values: readonly SqlValue[]): void {

@@ -38,10 +38,7 @@ export async function openSqliteFile(
 /** The maximum number of threads. More would take processor time from the main thread. */
 const maxReaderThreads = 2;
 
-/**
- * Creates the driver of all SQLite libraries. Reads have their own connection, so they never wait
- * for transactions. `:memory:` is a temporary file, which `close()` removes.
- */
+/** Reads have their own connection, so they never wait. `:memory:` is a temporary file. */
 export async function sqliteDriver(
   library: SqliteLibrary,
   path: string,

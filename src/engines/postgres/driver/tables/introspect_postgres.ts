@@ -85,7 +85,6 @@ export async function introspectPostgres(
   };
 }
 
-/** Finds out if a view's rows can be locked. A view whose keys repeat becomes read-only. */
 async function withCheckedWrites(draft: TableDraft, driver: Driver): Promise<TableDraft> {
   const { view, key, isDistinct } = draft;
   if (view === null || key.length === 0 || !(view.insert || view.update || view.delete)) {
@@ -97,7 +96,6 @@ async function withCheckedWrites(draft: TableDraft, driver: Driver): Promise<Tab
     : { ...draft, view: { ...view, locksRows: true } };
 }
 
-/** Returns true if Postgres can lock the rows of a view. With GROUP BY, for example, it cannot. */
 async function canLock(view: TableDraft, driver: Driver): Promise<boolean> {
   try {
     const locking = sql`EXPLAIN SELECT 1 FROM ${tableName(view)} FOR UPDATE`;
@@ -221,7 +219,6 @@ function keyOf(
 
 const sized: ReadonlySet<string> = new Set(["varchar", "bpchar"]);
 
-/** Returns the strings that a CHECK allows in the column, or null if no CHECK lists strings. */
 function checkedTexts(
   column: CatalogueColumn,
   constraints: readonly CatalogueConstraint[],

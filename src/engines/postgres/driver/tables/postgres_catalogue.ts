@@ -3,7 +3,6 @@ import { isInternal, type LeftOut } from "../../../../db/introspection.ts";
 import { cell, type NamedRow, selectNamed } from "../../../../db/named_columns.ts";
 import { type ChosenSchemas, tableLabel } from "./postgres_schemas.ts";
 
-/** A query for the OIDs of all tables and views in the schemas of the JSON list `$1`. */
 export const chosenTablesQuery =
   `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname IN (SELECT json_array_elements_text($1::json))`;
@@ -37,7 +36,6 @@ const tableFacts = {
   /** True if Postgres itself writes to the table of the view, and so can lock the view's rows. */
   isAutomatic: cell.flag("c.relkind = 'v' AND pg_relation_is_updatable(c.oid, false) & 4 > 0"),
   isStored: cell.flag("c.relkind <> 'v'"),
-  /** True if the table also contains the rows of tables that inherit from it. */
   isInherited: cell.flag(`c.relkind IN ('r', 'f')
     AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid)`),
   description: cell.textOrNull("obj_description(c.oid, 'pg_class')"),
@@ -82,7 +80,6 @@ export async function listTables(
   };
 }
 
-/** Returns a query that lists `c`. If `c` is a view, it also lists the relations that `c` reads. */
 function below(rest: string): string {
   return `WITH RECURSIVE below(oid) AS (
     SELECT c.oid UNION SELECT d.refobjid FROM below
@@ -112,7 +109,6 @@ const columnFacts = {
     "format_type(b.oid, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END)",
   ),
   defaultSql: cell.textOrNull("coalesce(pg_get_expr(d.adbin, d.adrelid), t.typdefault)"),
-  /** For a column of a view, true if Postgres itself can write the column of the view's table. */
   isWritable: cell.flag("pg_column_is_updatable(a.attrelid, a.attnum, false)"),
   description: cell.textOrNull("col_description(a.attrelid, a.attnum)"),
   wordsSql: cell.textOrNull(`CASE WHEN b.oid = 'tsvector'::regtype THEN coalesce(
@@ -126,7 +122,6 @@ const columnFacts = {
 
 export type CatalogueColumn = NamedRow<typeof columnFacts>;
 
-/** Reads the columns that this role, or one of the `roles` for which it acts, may read. */
 export async function readColumns(
   connection: Connection,
   schemas: string,
@@ -201,13 +196,11 @@ export async function readConstraints(connection: Connection, schemas: string) {
   }));
 }
 
-/** Returns SQL for a table's schema, or NULL if its name alone finds it in the current schema. */
 export function schemaOf(table: string, schema: string): string {
   return `CASE WHEN ${schema} IS DISTINCT FROM current_schema() OR NOT pg_table_is_visible(${table})
     THEN ${schema} END`;
 }
 
-/** Returns SQL for the names of columns, given by their numbers, as JSON in the same order. */
 export function columnNames(table: string, numbers: string, count = "32767"): string {
   return `(SELECT json_agg(a.attname ORDER BY each.ordinal)
     FROM unnest(${numbers}) WITH ORDINALITY AS each(number, ordinal)

@@ -61,7 +61,6 @@ type CatalogueFunction = NamedRow<typeof functionFacts>;
 const uncallable = `'trigger', 'event_trigger', 'internal', 'language_handler', 'fdw_handler',
   'index_am_handler', 'table_am_handler', 'tsm_handler', 'cstring'`;
 
-/** Reads all functions of the schemas, except aggregates and functions of extensions. */
 export async function readFunctions(
   connection: Connection,
   schemas: string,
@@ -93,8 +92,8 @@ export async function readFunctions(
 }
 
 /**
- * Describes the requested functions. A function of one row of a described table becomes a column,
- * in `columns` by the table's OID. It can also become a procedure if its argument has a name.
+ * A function of one row of a described table becomes a column, in `columns` by the table's OID. It
+ * can also become a procedure if its argument has a name.
  */
 export function describeFunctions(
   catalogue: readonly CatalogueFunction[],
@@ -161,7 +160,6 @@ function separable(described: readonly Described[]): readonly Described[] {
   return kept;
 }
 
-/** Returns true if both functions can have the same names and types of arguments in a call. */
 function isAmbiguous(one: Described, other: Described): boolean {
   const covers = (left: Described, right: Described) => {
     const passed = inputsOf(right.given).map(({ name, type }) => `${type} ${name}`);
@@ -181,7 +179,6 @@ function inputsOf({ parameters, defaults }: CatalogueFunction) {
   return inputs.map((one, index) => ({ ...one, isOptional: index >= inputs.length - defaults }));
 }
 
-/** Returns the column that a function computes, or the reason why it computes none. */
 function columnOf(
   given: CatalogueFunction,
   { label }: CatalogueTable,
@@ -208,7 +205,6 @@ function columnOf(
   };
 }
 
-/** Returns the description of a function, or the reason why it cannot be called. */
 function describeFunction(
   given: CatalogueFunction,
   types: PostgresTypes,
@@ -241,7 +237,6 @@ function describeFunction(
   return { schema, name, description, isQuery, isDefiner, args, bodyType, result, overloads: [] };
 }
 
-/** The media types of bodies by the OIDs of text, bytea, json and jsonb. */
 const bodyTypes: ReadonlyMap<string, string> = new Map([
   ...[["25", "text/plain"], ["17", "application/octet-stream"]] as const,
   ...[["114", "application/json"], ["3802", "application/json"]] as const,
@@ -260,7 +255,6 @@ function resultOf(given: CatalogueFunction, types: PostgresTypes): FunctionResul
     ? outputs.map((one, index) => ({ ...one, name: one.name || `column${index + 1}` }))
     : isComposite
     ? types.membersOf(type)
-    // The column of a single OUT argument has the name of the argument.
     : [{ name: outputs[0]?.name || name, type }];
   const columns = members.map((member) => types.column(member.name, member.type));
   const known = columns.filter((column) => column !== null);

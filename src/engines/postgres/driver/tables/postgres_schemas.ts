@@ -4,11 +4,9 @@ import type { Connection } from "../../../../db/driver.ts";
 import type { LeftOutSchema } from "../../../../db/introspection.ts";
 import { cell, selectNamed } from "../../../../db/named_columns.ts";
 
-/** Requests every schema except system schemas and those that the role may not use. */
 export const everySchema = "*";
 
 export interface ChosenSchemas {
-  /** The names of the schemas, in the order in which their tables are described. */
   readonly names: readonly string[];
   /** The schema whose tables are named without their schema. Null if there is none. */
   readonly first: string | null;
@@ -16,7 +14,6 @@ export interface ChosenSchemas {
   readonly leftOut: readonly LeftOutSchema[];
 }
 
-/** Returns the requested schemas, or the search path's first. Throws for an unusable schema. */
 export async function chooseSchemas(
   connection: Connection,
   wanted: readonly string[] | undefined,
@@ -97,7 +94,6 @@ function requireOpen(name: string, schemas: readonly SchemaRow[]): void {
   );
 }
 
-/** Returns a table's name in URLs: `schema.table`, or only `table` in the first schema. */
 export function tableLabel(
   { schema, name }: { readonly schema: string; readonly name: string },
   { first, areSeveral }: ChosenSchemas,

@@ -17,7 +17,6 @@ export interface PostgresType {
   readonly kind: ColumnKind;
   /** The Postgres type, or null if the column's kind describes it completely. */
   readonly databaseType: DatabaseType | null;
-  /** The labels of an enum in their order, or null for any other type. */
   readonly labels: readonly string[] | null;
 }
 
@@ -230,7 +229,6 @@ export class EnumLabels {
     return this.#lists.size === 0;
   }
 
-  /** Reads all labels again. Returns true if any of them has changed. */
   async refresh(connection: Connection): Promise<boolean> {
     const rows = await selectNamed(
       connection,

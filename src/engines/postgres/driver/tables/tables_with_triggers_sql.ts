@@ -1,8 +1,7 @@
 import { postgresTriggerName } from "../../sql/change_log_schema.ts";
 
 /**
- * SQL that is true if a trigger function can return NULL, which prevents the write: unless every
- * RETURN returns the row (NEW, or OLD on DELETE), and no statement assigns the row.
+ * SQL that is true if a trigger function can return NULL, instead of the row, or assign the row.
  */
 const mayPrevent = `(l.lanname <> 'plpgsql' OR p.prosrc ~* ('\\mreturn\\M(?!\\s+'
     || CASE WHEN tgtype & 8 = 0 THEN 'new' WHEN tgtype & 20 = 0 THEN 'old' ELSE '-' END || '\\s*;)')
@@ -16,15 +15,11 @@ export const tablesWithAfterTriggersSql: string = tablesWith(
   "tgtype & 66 = 0 AND tgtype & 20 > 0 OR tgtype & 64 > 0",
 );
 
-/** A query for the tables with a rule, a statement trigger, or a trigger that prevents a write. */
 export const tablesChangedByEmptyWriteSql: string = tablesWith(
   `tgtype & 28 > 0 AND (tgtype & 1 = 0 OR tgtype & 66 > 0 AND ${mayPrevent})`,
 );
 
-/**
- * Returns a query for the tables with a rule, or with a trigger that meets the SQL `triggers`. A
- * partition's triggers also count for the partitioned table, and a table's for its views.
- */
+/** `triggers` is SQL. A partition's triggers also count for its table, and a table's for views. */
 function tablesWith(triggers: string): string {
   return `
   WITH RECURSIVE changed AS (

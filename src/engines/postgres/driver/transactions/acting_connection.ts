@@ -4,14 +4,12 @@ import type { PostgresConnection, PostgresResult, ScheduledRead } from "../postg
 import type { BoundStatement } from "../prepared_statements.ts";
 import { rollBack } from "./postgres_transaction.ts";
 
-/** Returns the statement that takes on an identity for its transaction, without returning a row. */
 export function identityStatement({ role, settings }: DatabaseIdentity): BoundStatement {
   const all = [["role", role], ...Object.entries(settings)];
   const calls = all.map((_one, n) => `set_config($${2 * n + 1}, $${2 * n + 2}, true)`);
   return { text: `SELECT WHERE ${calls.join(" || ")} IS NULL`, values: all.flat() };
 }
 
-/** Takes on an identity for a transaction. Rejects as `unavailable` if the role is refused. */
 export async function takeIdentity(
   connection: PostgresConnection,
   identity: DatabaseIdentity,
@@ -28,7 +26,6 @@ export async function takeIdentity(
   }
 }
 
-/** The codes for a role that does not exist, or that the login role may not become. */
 const refusedRoles: ReadonlySet<string> = new Set(["22023", "42704", "42501"]);
 
 /** Sends statements in order. Rejects with the first error after all of them have ended. */
@@ -48,10 +45,7 @@ export async function sendInOrder<T>(
   });
 }
 
-/**
- * Returns a connection on which each read is a transaction in the name of an identity. If BEGIN
- * fails, the read must fail too: it would have the rights of the login role.
- */
+/** Each read is a transaction. If BEGIN fails, the read fails too: it would have other rights. */
 export function actingConnection(
   connection: PostgresConnection,
   identity: DatabaseIdentity,

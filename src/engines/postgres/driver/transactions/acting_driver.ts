@@ -21,9 +21,7 @@ import type { SharedReads } from "../shared_reads.ts";
 import { actingConnection, sendInOrder, takeIdentity } from "./acting_connection.ts";
 import { rollBack, runTransaction, type TransactionParts } from "./postgres_transaction.ts";
 
-/** The objects that a driver shares with drivers that act for identities on its connections. */
 export interface ActingDriverParts extends PostgresReadDependencies, TransactionParts {
-  /** True if a connection can send several statements before the first response. */
   readonly pipelines: boolean;
   /** Runs quick reads by key. Null if connections cannot send several statements together. */
   readonly keyed: SharedReads | null;
@@ -189,7 +187,6 @@ export class ActingDriver implements Driver {
     return isSystem === true && this.base !== undefined && !savepoints.test(text);
   }
 
-  /** Runs a statement in the service's own role, and then takes on the user's role again. */
   async #runForSystem(connection: PostgresConnection, statement: Statement): Promise<QueryResult> {
     const setRole = (role: string) => () =>
       connection.run("SELECT set_config('role', $1, true)", [role], true);

@@ -3,7 +3,6 @@ import type { Driver } from "../../../../db/driver.ts";
 import type { ActingRole, ActingRoles, RoleOnTable } from "../../../../db/engine/acting_roles.ts";
 import type { TableInfo } from "../../../../schema/table_info.ts";
 
-/** Reads the attributes and the table rights of the login role and of the roles in `names`. */
 export async function readActingRoles(
   driver: Driver,
   names: readonly string[],

@@ -63,7 +63,6 @@ async function commit(
   }
 }
 
-/** Ends a failed transaction. If that fails, returns the error and drops the connection. */
 export async function rollBack(
   connection: PostgresConnection,
   changesSession = false,
@@ -91,7 +90,6 @@ class PostgresTransaction implements Connection {
     this.#runStatement = run;
   }
 
-  /** The reason why the commit failed: the first error of a statement. */
   get failure(): unknown {
     return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
   }
@@ -115,7 +113,6 @@ class PostgresTransaction implements Connection {
     }
   }
 
-  /** Rejects all later statements. Throws if the connection was lost. */
   async end(): Promise<void> {
     this.#ended = true;
     await this.#last;
