@@ -85,10 +85,7 @@ export interface BillingEvent {
   readonly occurredAt: string;
   /** The provider's id of the customer. */
   readonly customerId?: string;
-  /**
-   * True if the customer already belongs to another account, for instance because the buyer entered
-   * that customer's email address. The service then does not reassign the customer.
-   */
+  /** True if the customer already belongs to another account, and therefore stays there. */
   readonly isCustomerOfOther?: true;
   /** The account that the event concerns. Absent if the event names no account. */
   readonly accountId?: string;

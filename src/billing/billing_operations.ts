@@ -55,15 +55,14 @@ export interface UsageRequest {
 interface BillingOperationsOptions {
   readonly provider: BillingProvider;
   readonly plans: BillingPlans;
-  /** True if a checkout may contain prices that belong to no plan. */
   readonly anyPrice: boolean;
   readonly codes: CheckoutCodes;
   readonly random: Random;
 }
 
 /**
- * The operations that the provider performs. They throw a 501 `billing-unsupported` if the provider
- * lacks the operation, and a 502 `billing-failed` if the provider refuses or does not respond.
+ * Operations throw a 501 `billing-unsupported` if the provider lacks them, and a 502
+ * `billing-failed` if the provider refuses or does not respond.
  */
 export interface BillingOperations
   extends Pick<BillingProvider, "listSubscriptions" | "getSubscription" | "updateSubscription"> {
@@ -104,7 +103,6 @@ export function createBillingOperations(options: BillingOperationsOptions): Bill
   };
 }
 
-/** Returns the function that creates a portal. Throws a 501 if the provider offers no portal. */
 export function portalOf(provider: BillingProvider): NonNullable<BillingProvider["createPortal"]> {
   if (provider.createPortal === undefined) throw unsupported("open a portal", provider);
   return provider.createPortal.bind(provider);
@@ -207,7 +205,6 @@ export class CheckoutCodes {
     return this.#codeOf(checkout, key);
   }
 
-  /** Returns true if the metadata contains the right code for its account and prices. */
   async covers(metadata: Readonly<Record<string, string>>): Promise<boolean> {
     const { accountId = "", prices = "", checkoutCode = "" } = metadata;
     const mode = modes.find((one) => checkoutCode.startsWith(`${one}.`));

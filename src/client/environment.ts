@@ -49,7 +49,6 @@ export function pageEnvironmentOf(
   };
 }
 
-/** Completes a client's environment by the APIs through which tabs of an origin communicate. */
 export function browserEnvironmentOf(transport: Pick<Transport, "environment">): ClientEnvironment {
   return {
     locks: world.navigator?.locks,

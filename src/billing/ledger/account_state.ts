@@ -5,29 +5,24 @@ import type { LedgerEntry } from "./ledger_entry.ts";
 export interface AccountState {
   readonly account: string;
   readonly balance: number;
-  /** Sequence number of the account's last entry; 0 before the first entry. */
   readonly seq: number;
   /** The open reservations. Their credits are already subtracted from the balance. */
   readonly holds: readonly OpenHold[];
 }
 
-/** A reservation that has been neither committed nor released yet. */
 export interface OpenHold {
   readonly id: string;
   readonly amount: number;
-  /** The balance of the account directly after the reservation. */
   readonly balance: number;
   /** Time at which the reservation expires, in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
-/** Decodes the stored state of an account. An `undefined` value is an account without entries. */
 export function decodeAccountState(account: string, value: unknown): AccountState {
   // The cast is safe, because no other code writes this key.
   return value === undefined ? { account, balance: 0, seq: 0, holds: [] } : value as AccountState;
 }
 
-/** A new entry without the members that are computed from the account's state. */
 export type NewEntry = Omit<LedgerEntry, "seq" | "balance" | "at">;
 
 /** Collects an operation's new entries. Throws a 409 if the balance would not be exact any more. */

@@ -224,7 +224,6 @@ export class KvLedger implements CreditsLedger {
     });
   }
 
-  /** Runs an operation on an account. One commit stores all entries that the operation adds. */
   #post<Result>(
     account: string,
     reads: readonly KeyValueKey[],
@@ -281,10 +280,7 @@ async function readGrant(store: KeyValue, key: string): Promise<FoundGrant | nul
   return value === undefined ? null : value as FoundGrant;
 }
 
-/**
- * Binds a key to a grant, so that only one account gets the credits if events report one payment
- * for two accounts. Throws a 422 if the key belongs to another grant.
- */
+/** Binds a key to a grant: events may report one payment for two accounts. Throws a 422. */
 async function bindGrantKey(store: KeyValue, key: string, grant: FoundGrant): Promise<void> {
   let found = await readGrant(store, key);
   if (found === null) {

@@ -6,13 +6,11 @@ export type LedgerEntryKind =
   | "consume"
   /** Credits were reserved for work that has started. */
   | "reserve"
-  /** The work succeeded, and the unused part of the reservation was returned. */
   | "commit"
   /** The work failed, and the reservation was returned. */
   | "release"
   /** The reservation expired and was returned. */
   | "expire"
-  /** Granted credits were reversed, for instance after a refund. */
   | "reverse";
 
 /** An entry of the credits ledger: one change of one balance. Entries are never changed. */

@@ -25,7 +25,6 @@ export interface OperationRecord {
   /** Identifies the operation and its amount. A reuse of the key must have the same fingerprint. */
   readonly fingerprint: string;
   readonly entry: LedgerEntry;
-  /** Number of a grant's credits that were reversed so far. */
   readonly reversed: number;
 }
 
@@ -156,7 +155,6 @@ export function reserveCredits(
 export interface ReservationEnd {
   readonly id: string;
   readonly state: "committed" | "released";
-  /** How many credits a commit charges; null for all reserved credits. */
   readonly used: number | null;
 }
 
@@ -189,7 +187,6 @@ export function endReservation(
   return { result: { ok: true, balance, replayed: false, state }, record: recordOf(hold, state) };
 }
 
-/** Ends expired reservations and adds their credits to the balance. Returns the changed records. */
 export function expireReservations(
   posting: Entries,
   now: number,

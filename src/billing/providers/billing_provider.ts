@@ -114,10 +114,7 @@ export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> 
   readonly subscriptionId?: string;
   /** The time of the latest change of price or quantity. Absent if it was not reported. */
   readonly itemChangedAt?: string;
-  /**
-   * True if only a server with an API key can set the metadata. Other metadata counts only if it
-   * contains the `checkoutCode` that this service added to the checkout.
-   */
+  /** True if only a server can set the metadata. Other metadata needs a `checkoutCode`. */
   readonly isMetadataOfServer?: boolean;
   /** True if the checkout is complete but not paid yet. */
   readonly isUnpaid?: boolean;

@@ -90,7 +90,6 @@ export function createAuth(api: HasHandle, { onToken }: CreateAuthOptions = {}):
     transport,
     () => void refresh().catch(() => {}),
   );
-  // Number of times that the user was requested or has changed.
   let version = 0;
 
   async function refresh(): Promise<AuthUser | null> {
@@ -111,7 +110,6 @@ export function createAuth(api: HasHandle, { onToken }: CreateAuthOptions = {}):
   const send = (method: string, place: string, body?: unknown) =>
     calls(method, place, "")({}, body) as Promise<Answer>;
 
-  /** Returns a function that sends a request, and then shows the user of the new session. */
   const post = <Result>(place: string) => async (body?: object): Promise<Result> => {
     const sent = { ...body, transport: onToken && "bearer" };
     const { user = null, token = null, next } = await send("POST", place, sent).catch((error) => {
@@ -173,7 +171,6 @@ function createUserStore(transport: Transport, read: () => void) {
       state = next;
       report();
     },
-    /** Lets the stores of other tabs read the user again. */
     informTabs() {
       const open = channel ?? openChannel();
       open?.postMessage(0);

@@ -27,13 +27,11 @@ export type HookQuery<
   Order extends ListNotString<OrderInput<FieldOf<R>>> = ListNotString<OrderInput<FieldOf<R>>>,
 > = LiveListOptions<R, Fields, Included, Filter, Order> & HookOptions;
 
-/** The members that the states of lists and aggregates share. */
 export type LiveState = Pick<LiveListState, "status" | "error">;
 
 export interface ShownStore<State> extends Omit<Store<State>, "subscribe"> {
   /** Identifies the query of a component. Queries with equal keys share one live list. */
   readonly key?: string;
-  /** `previous` is the state that the component has shown before. */
   subscribe(listener: (state: State) => void, previous?: State): () => void;
 }
 
@@ -90,7 +88,6 @@ export function initialState<State>(store: Pick<Store<State>, "get" | "initial">
   return (store.initial ?? store.get)();
 }
 
-/** Returns a query's state, with the previous query's rows until the query has its own rows. */
 export function withPrevious<State extends LiveState>(
   state: State,
   previous: State | undefined,
@@ -99,7 +96,6 @@ export function withPrevious<State extends LiveState>(
   return status === "connecting" && previous ? { ...previous, status, error } : state;
 }
 
-/** A live list that components share, with their listeners. */
 interface SharedQuery<State> {
   readonly store: Store<State>;
   readonly listeners: Set<() => void>;

@@ -21,7 +21,6 @@ export function createRowWrites(transport: Transport) {
   const nextTags = new Map<string, string>();
   let hasStream = false;
 
-  /** Returns the newest known ETag of a row. `tag` is the row's ETag as the user saw it. */
   function currentTag(key: string, tag: string): string {
     const next = nextTags.get(`${plainTag(tag)} ${key}`);
     return next === undefined ? tag : currentTag(key, next);
@@ -38,10 +37,7 @@ export function createRowWrites(transport: Transport) {
   }
 
   return {
-    /**
-     * Sends a write after earlier writes of the row. `seenTag` is the row's ETag as the user saw
-     * it. Rejects if the service refuses this write or the row's previous write.
-     */
+    /** Sends a write after earlier writes of the row, with the ETag `seenTag` that the user saw. */
     async send(key: string, seenTag: string | undefined, one: ClientRequest) {
       const id = randomId();
       const write: WaitingWrite = { askedBefore: Infinity, done() {} };
@@ -73,15 +69,13 @@ export function createRowWrites(transport: Transport) {
       hasStream = true;
     },
     /**
-     * Completes the writes whose results the collection now contains: writes with an id in
-     * `echoes`, and writes that the service confirmed before stream number `asked` was requested.
+     * Completes writes with an id in `echoes`, and writes confirmed before stream `asked` began.
      */
     committed(asked: number, echoes: ReadonlySet<string>) {
       for (const [id, { askedBefore, done }] of waiting) {
         if (echoes.has(id) || asked > askedBefore) done();
       }
     },
-    /** Completes all waiting writes, because the stream will send no more events. */
     release() {
       hasStream = false;
       for (const { done } of waiting.values()) done();

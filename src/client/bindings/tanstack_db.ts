@@ -140,16 +140,12 @@ interface SyncedRowsOptions<Key> {
   getKey(row: LiveRow): Key;
 }
 
-/**
- * Fills a collection with the rows of a stream. Each resume token ends a transaction that writes
- * the differences between the stream's rows and the collection's rows.
- */
+/** Each resume token ends a transaction that brings the collection to the stream's rows. */
 class SyncedRows<Row, Key> implements Subscriber {
   readonly path: string;
   readonly #options: SyncedRowsOptions<Key>;
   readonly #sink: RowSink<Row, Key>;
   readonly set: RowSet;
-  /** The rows in the collection with their keys, by row id as a string. */
   readonly #written = new Map<string, { readonly key: Key; readonly row: LiveRow }>();
   readonly #echoes = new Set<string>();
   #isClosed = false;
@@ -163,7 +159,6 @@ class SyncedRows<Row, Key> implements Subscriber {
     if (options.seed !== undefined) this.#apply();
   }
 
-  /** The fields of the primary key. Empty until the stream or `seed` contains them. */
   get primaryKey(): readonly string[] {
     return this.set.description?.primaryKey ?? [];
   }

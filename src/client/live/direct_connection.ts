@@ -7,9 +7,8 @@ import { openListsOf } from "./open_lists.ts";
 import type { Transport } from "../../api/transport.ts";
 
 /**
- * Keeps one stream of `POST /__service/live` open, and opens a stream again whenever it ends. When
- * the set of subscribers changes, opens a new stream before it closes the old stream. The new
- * stream continues at each subscriber's resume token. Aborts a stream without subscribers.
+ * Keeps one stream of `POST /__service/live` open. When the set of subscribers changes, opens a new
+ * stream, which continues at each subscriber's resume token, and then closes the old stream.
  */
 export class DirectConnection implements LiveConnection {
   readonly #transport: Transport;
@@ -18,9 +17,7 @@ export class DirectConnection implements LiveConnection {
   readonly #members = new Map<Subscriber, number>();
   /** A further connection for the subscriptions that do not fit into one stream. */
   #overflow: DirectConnection | undefined;
-  /** Aborts the open stream. Null without an open stream. */
   #stream: AbortController | null = null;
-  /** Aborts the request for the next stream. Null without such a request. */
   #asking: AbortController | null = null;
   /** Time of the last data from the stream; 0 without an open stream. */
   #heardAt = 0;
@@ -75,7 +72,6 @@ export class DirectConnection implements LiveConnection {
     this.#overflow?.reopen(isWaking);
   }
 
-  /** Schedules the opening of a stream, unless an earlier opening is scheduled. */
   #openAt(wanted: number): void {
     const { now, after } = this.#page;
     const at = Math.max(wanted, this.#pausedUntil, now());
@@ -85,7 +81,6 @@ export class DirectConnection implements LiveConnection {
     this.#cancelOpening = after(at - now(), () => void this.#open());
   }
 
-  /** Aborts all streams and reports the status to the subscribers. */
   #stop(status: LiveStatus = "stale", error?: ServiceError): void {
     this.#stream?.abort();
     this.#asking?.abort();
@@ -99,7 +94,6 @@ export class DirectConnection implements LiveConnection {
     }
   }
 
-  /** Opens one stream for all subscribers, except subscribers that must wait after a refusal. */
   async #open(): Promise<void> {
     const { now, isHidden, isOnline } = this.#page;
     const members = this.#members;
@@ -158,7 +152,6 @@ export class DirectConnection implements LiveConnection {
     }
     this.#pausedUntil = now() + delay;
     this.#limitedUntil = status === "limited" ? this.#pausedUntil : 0;
-    // The time of a scheduled opening is outdated now.
     this.#opensAt = Infinity;
     this.#openAt(0);
   }
@@ -197,10 +190,7 @@ export class DirectConnection implements LiveConnection {
     member.receive({ type: "status", status, error: error ?? null });
   }
 
-  /**
-   * Returns the status after an error, and the milliseconds before the next attempt, which grow
-   * exponentially, with jitter.
-   */
+  /** Returns the status after an error, and the delay of the next attempt in milliseconds. */
   #after(error?: ServiceError): readonly [LiveStatus, delay: number] {
     const isLimit = error?.status === 429;
     // Without a problem document, `code` is undefined, and `undefined < 500` is false.
@@ -221,7 +211,6 @@ const quietMs = 50;
 const longLifeMs = 5_000;
 const hiddenMs = 300_000;
 
-/** Returns the connection that all live lists and collections of a client share. */
 export function connectionOf(transport: Transport): LiveConnection {
   return openListsOf(transport).connection ??= new DirectConnection(transport);
 }

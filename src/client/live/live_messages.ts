@@ -36,7 +36,6 @@ export interface LiveSeed extends RowDescription {
   readonly token: string;
 }
 
-/** A message to a live list, aggregate or collection from its connection. */
 export type LiveMessage =
   /** The service has accepted the subscription. */
   | {
@@ -75,7 +74,6 @@ export interface AggregateEvent {
   readonly hasMore: boolean;
 }
 
-/** The data of one event in a stream of `POST /__service/live`. */
 export type StreamEventData =
   | RowsEvent
   | AggregateEvent
@@ -118,7 +116,6 @@ export type LiveStatus =
 
 /** A live list, an aggregate or a collection. */
 export interface Subscriber {
-  /** The path and query of the `/subscribe` request with these events. */
   readonly path: string;
   /** The token of the position up to which the subscriber has all changes; null without rows. */
   readonly set: { readonly token: string | null };
@@ -126,11 +123,7 @@ export interface Subscriber {
 }
 
 export interface LiveConnection {
-  /** Adds a subscriber. Returns a function that removes it. */
   add(subscriber: Subscriber): () => void;
-  /**
-   * Opens a new stream, which sends each subscriber all changes after the subscriber's token. With
-   * `isWaking`, also requests refused subscriptions again and ends pauses after failures.
-   */
+  /** Opens a new stream. `isWaking` also retries refused subscriptions, and ends failure pauses. */
   reopen(isWaking?: boolean): void;
 }

@@ -1,15 +1,14 @@
 import type { Subscriber } from "./live_messages.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** The fields of one server-sent event, as strings: `data`, `id` and `retry`. */
 export type EventFields = Readonly<Record<string, string | undefined>>;
 
 /**
  * Requests a stream of `POST /__service/live` and parses its server-sent events (WHATWG HTML,
  * 9.2.6). Accepts only the service's format: lines end in LF, and no event has two `data` lines.
  * Yields an empty list for the response, and then the events of each chunk; a heartbeat has none.
- * Returns at the end of the stream. Throws if the stream cannot be opened, breaks or is silent for
- * too long, or if `own` is aborted, even if received data is still unread.
+ * Throws if the stream cannot be opened, breaks or is silent for too long, or if `own` is aborted,
+ * even with unread data.
  */
 export async function* readStream(
   transport: Transport,

@@ -28,7 +28,6 @@ export function compareBy(orderBy: readonly string[], types: FieldTypes): Compar
   };
 }
 
-/** Returns the field name in an `orderBy` key such as `-name` or `name:desc`. */
 export function sortFieldOf(key: string): string {
   return key.replace(/^-|:.*$/g, "");
 }
@@ -54,8 +53,8 @@ function compareValues(a: unknown, b: unknown, type: FieldType | undefined): num
 }
 
 /**
- * Returns the nearest double, or NaN for a string. A JSON string of digits is a number in a column
- * of numbers, and a string in a column of numbers and strings (type `any`).
+ * NaN for a string. A JSON string of digits is a number, except in a column of mixed values
+ * (`any`).
  */
 function doubleOf(value: unknown, type: FieldType | undefined): number {
   const isNumber = typeof value !== "string" ||

@@ -2,7 +2,6 @@ import type { LiveListState } from "./live_list_state.ts";
 import type { LiveMessage, LiveRow, LiveRowId, LiveSeed, RowDescription } from "./live_messages.ts";
 import { compareBy, type CompareRows } from "./row_order.ts";
 
-/** The sorted rows of a live list at one log position, without unconfirmed writes. */
 export class RowSet {
   readonly #orderBy: readonly string[];
   /** The changes since the last token, by row id; null for a removed row. */
@@ -13,9 +12,7 @@ export class RowSet {
   #compare: CompareRows = () => 0;
   /** Undefined until a stream has sent the description. */
   description: RowDescription | undefined;
-  /** The log position of the rows, or null without rows. */
   token: string | null = null;
-  /** The number of streams requested so far, including the current stream. */
   asked = 0;
   state: Pick<LiveListState, "status" | "error">;
   /** The maximum number of rows, which the service may have reduced. Undefined for all rows. */
@@ -84,7 +81,6 @@ export class RowSet {
     this.#changes.set(rowIdText(id), item && row);
   }
 
-  /** Returns the sorted rows after changes of rows by row id; null for a removed row. */
   after(changes: ReadonlyMap<string, LiveRow | null>): readonly LiveRow[] {
     const old = new Set([...changes.keys()].map((id) => this.rows.get(id)));
     const items = this.items.filter((row) => !old.has(row));

@@ -12,16 +12,14 @@ export interface Store<T> {
 }
 
 /**
- * Returns a store and a function that reports a change of its value. After a change, `get` computes
- * the value again, and each listener is called once at the end of the tick. `open` is called at the
- * first subscription, and its result when the last subscription has ended.
+ * `get` computes the value again after a change, and each listener is called once at the end of the
+ * tick. `open` runs at the first subscription, its result after the last one.
  */
 export function createStore<T extends NonNullable<unknown>>(
   compute: () => T,
   open: () => () => void,
 ): readonly [store: Store<T>, change: () => void] {
   const first = compute();
-  /** The value; undefined if it must be computed again. */
   let value: T | undefined = first;
   let isScheduled = false;
   let close = () => {};
@@ -54,10 +52,7 @@ export function createStore<T extends NonNullable<unknown>>(
   }];
 }
 
-/**
- * Runs `work`. If `work` throws, calls `fail` and throws the error later, so that the caller
- * continues with the other listeners.
- */
+/** If `work` throws, calls `fail`, and throws the error later: other listeners continue. */
 export function runSafely<T>(work: () => T, fail: () => void): T | undefined {
   try {
     return work();

@@ -136,7 +136,6 @@ interface SendJobsOptions extends ConflictOptions, TabJobs {
 /** The token of each job's user, by job id. A job is never sent with another token. */
 type JobTokens = Map<string, Promise<Bearer>>;
 
-/** A pause of all jobs, of the jobs for a row, or (after a rate limit) of a resource's jobs. */
 interface Pause {
   readonly isLimit: boolean;
   failures: number;
@@ -222,7 +221,6 @@ async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): 
   if (!signal.aborted) await book.change(job, changed);
 }
 
-/** Returns the job's token, or undefined if it has none. Throws if the job must not be sent. */
 async function tokenOf(
   { id, createdAt }: Job,
   { tokens, transport, maxAgeMs }: SendJobsOptions,
@@ -237,9 +235,9 @@ async function tokenOf(
 }
 
 /**
- * Pauses the jobs that a failure concerns: the resource's jobs after a 429, all jobs after a 401 or
- * without network, otherwise the row's jobs. The delay grows exponentially, with full jitter, and
- * is at least the delay that the service requested.
+ * Pauses the resource's jobs after a 429, all jobs after a 401 or without network, otherwise the
+ * row's jobs. The delay grows exponentially, with full jitter, and is at least the delay that the
+ * service requested.
  */
 function pauseAfter(
   cause: unknown,

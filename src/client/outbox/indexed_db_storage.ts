@@ -42,7 +42,6 @@ export async function indexedDbStorage(
 
   const begin = async () => (await (database ??= open())).transaction(name, "readwrite");
 
-  /** Runs `work` in a transaction. After the commit, calls the function that `work` returned. */
   async function run<T>(work: (store: IndexedDbObjectStore) => () => T): Promise<T> {
     const transaction = await begin().catch(() => {
       // Opens the database again: Safari can close a hidden page's database without an event.

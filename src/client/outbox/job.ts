@@ -93,7 +93,6 @@ export function refusedJob(job: Job, error: JobProblem): Job {
   return { ...job, state: "dead", problem: { ...error, message: error.message } };
 }
 
-/** Returns a copy of a job that is never sent again: it was discarded, or cannot be stored. */
 export function discardedJob(
   job: Job,
   slug: ServiceErrorSlug = "discarded",
@@ -102,7 +101,6 @@ export function discardedJob(
   return { ...refusedJob(job, new ServiceError(slug, message)), state: "discarded" };
 }
 
-/** The members of a job for an unsent request, with a new idempotency key. */
 export function newJobRequest(
   { randomId, now }: RequestEnvironment,
 ): Pick<Job, "after" | "idempotencyKey" | "createdAt" | "attempts" | "state" | "problem"> {
@@ -117,9 +115,8 @@ export function newJobRequest(
 }
 
 /**
- * Returns a dead job as a waiting job, for the row's current state if the state is known. If the
- * service may have carried out the refused request, the job keeps its idempotency key, so that the
- * service recognizes the request.
+ * Returns a dead job as a waiting job, for the row's current state if known. If the service may
+ * have carried out the request, the job keeps its idempotency key, so that the service notices.
  */
 export function reviveDeadJob(
   job: Job,
@@ -144,7 +141,6 @@ export function reviveDeadJob(
   };
 }
 
-/** Returns true if two versions of a job have an equal request and state. */
 export function isSameRequest(one: Job, other: Job): boolean {
   return one.state === other.state && one.idempotencyKey === other.idempotencyKey;
 }
@@ -162,7 +158,6 @@ export function rowTag(row: JobRow | null): string | null {
   return (row?._etag ?? null) as string | null;
 }
 
-/** Returns the values of the key in a row's path, as strings. */
 export function rowKey(path: string): readonly string[] {
   return path.slice(path.lastIndexOf("/") + 1).split(",").map(decodeURIComponent);
 }

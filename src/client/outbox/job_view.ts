@@ -10,20 +10,16 @@ export type JobOverlays = Pick<Overlays, "add" | "acknowledge" | "reject" | "row
 /** A row that a job has created. */
 export interface CreatedRow {
   readonly path: string;
-  /** The row's ETag, or null if the resource has no ETags. */
   readonly tag: string | null;
 }
 
 export interface RowEffect {
   readonly path: string;
-  /** The row's ETag before the request. Null for a new row or an unknown ETag. */
   readonly before: string | null;
   readonly tag: string;
 }
 
-/** One tab's copy of the outbox's jobs, and its record of sent requests. */
 export interface TabJobs {
-  /** The jobs by id, in the order in which live lists apply the jobs to rows. */
   readonly jobs: Map<string, Job>;
   readonly created: Map<string | null, CreatedRow>;
   /** The effects of sent requests that lists do not show yet, by idempotency key. */
@@ -50,14 +46,11 @@ export interface OutboxState {
   readonly storageError: ServiceError | null;
 }
 
-/** Shows jobs in live lists as overlays (unconfirmed writes), and resolves their promises. */
 export interface JobView extends Store<OutboxState> {
   show(job: Job, row?: JobRow | null): void;
   /** Shows the stored jobs. A job that another tab has removed counts as sent after a second. */
   showStored(stored: readonly Job[], error?: ServiceError | null): void;
-  /** Remembers the path and the new ETag of the row after the job has been sent. */
   learn(job: Job, row: JobRow | null): void;
-  /** Returns promises of the response's row. They reject if the job is refused or discarded. */
   wait(id: string): Readonly<Record<"acknowledged" | "done", Promise<JobRow | null>>>;
 }
 
@@ -137,7 +130,6 @@ export function createJobView(
   };
 }
 
-/** The row of the response, and a promise that resolves when lists show the job's effect. */
 type Acknowledgement = readonly [row: JobRow | null, seen: Promise<unknown>];
 
 function overlayOf(job: Job): Overlay {

@@ -7,10 +7,8 @@ import type { JobOverlays, TabJobs } from "./job_view.ts";
 
 export interface NewWrite {
   readonly kind: Job["kind"];
-  /** The row's key, or the write that creates the row. Null to create a row. */
   readonly target: KeyInput | NewRow | null;
   readonly body: JobRow | null;
-  /** The row as the user saw it. Undefined for the row in a live list. */
   readonly base?: JobRow | undefined;
 }
 
@@ -43,13 +41,11 @@ export function newJob(
 }
 
 /**
- * Returns the ETag of a row as lists show it, with the effects of sent requests that the lists have
- * not received. If a list has received a newer row, the user sees old effects on the new row: the
- * returned ETag is then outdated, so that the service reports a conflict.
+ * The ETag that lists show, with the effects of sent requests that the lists lack. If a list has a
+ * newer row, the returned ETag is outdated, so that the service reports a conflict.
  */
 function presentTag(path: string, listed: string | null, sent: TabJobs["sent"]): string | null {
   let present = listed;
-  // `sent` has the order in which the requests were sent.
   for (const { path: changed, before, tag } of sent.values()) {
     if (changed !== path) continue;
     const continues = plainTag(before) === plainTag(present) || plainTag(tag) === plainTag(listed);
@@ -67,7 +63,6 @@ export function jsonCopy<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-/** Returns the row that a job changes, as a live list received it; null if no list contains it. */
 export function seenRow(
   { resource, path }: Pick<Job, "resource" | "path">,
   overlays: JobOverlays,

@@ -1,15 +1,12 @@
 import { discardedJob, isSameRequest, type Job, type JobRow, type JobStorage } from "./job.ts";
 import { createJobView, type JobView, type JobViewInput } from "./job_view.ts";
 
-/** A change of a job is stored, and then shown in all tabs. */
 export interface OutboxJobs extends Pick<JobView, "get" | "subscribe" | "wait"> {
   /** Shows a job immediately and stores it. */
   add(job: Job): void;
   /** Stores and shows changes of a job. Returns undefined if another tab has changed the job. */
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
-  /** Stores the start of an attempt, with the row's path and ETag after earlier jobs. */
   prepare(job: Job): Promise<Job | undefined>;
-  /** Removes a sent or discarded job from the storage and all tabs. `row` is from the response. */
   end(job: Job, row?: JobRow | null): Promise<void>;
   /** Reads the stored jobs of all tabs. */
   sync(): Promise<void>;
@@ -18,14 +15,10 @@ export interface OutboxJobs extends Pick<JobView, "get" | "subscribe" | "wait"> 
 export interface OutboxJobsOptions extends JobViewInput {
   /** Resolves to the storage. Never rejects. */
   readonly opening: Promise<JobStorage>;
-  /**
-   * The channel to the other tabs, or null if there are none. A message contains an ended job with
-   * its row. A null message makes the other tabs read the storage.
-   */
+  /** Null without other tabs. A message has an ended job with its row; null: read the storage. */
   readonly channel: BroadcastChannel | null | undefined;
 }
 
-/** Starts without jobs: {@link OutboxJobs.sync} reads the stored jobs. */
 export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   const { jobs, created, sent } = options;
   const view = createJobView(options);
@@ -38,8 +31,8 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   }
 
   /**
-   * Updates the jobs that wait for this job's request, after the request was sent or given up. In
-   * the second case, `after` and `ifMatch` of this job replace those of the waiting jobs.
+   * Updates the jobs that wait for this job's request. If the request was given up, the waiting
+   * jobs get `after` and `ifMatch` of this job.
    */
   async function release(job: Job): Promise<void> {
     const { id, idempotencyKey, state, after, ifMatch } = job;
@@ -51,7 +44,6 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
     }
   }
 
-  /** Returns members of a job, updated by the results of earlier requests to its row. */
   function led(job: Job): Pick<Job, "path" | "of" | "ifMatch" | "after"> {
     const row = created.get(job.of);
     const tag = sent.get(job.after)?.tag;
@@ -77,13 +69,10 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   };
 }
 
-/** Returns the functions that store jobs, show jobs, and report jobs to the other tabs. */
 function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
   const { jobs, opening, channel, signal } = options;
-  /** The last queued operation. The queue runs reads and writes of the storage one by one. */
   let storing: Promise<unknown> = Promise.resolve();
   let reading: Promise<void> | null = null;
-  /** Jobs that are being stored, and that no queued operation has handled yet. */
   const adding: Promise<Job>[] = [];
 
   function queue<T>(work: (storage: JobStorage) => Promise<T> | T): Promise<T> {
@@ -104,7 +93,6 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
     reading ??= queue(async (storage) => {
       reading = null;
       if (!signal.aborted) showStored(await storage.all(), storage.error);
-      // A failed read is repeated at the next wake-up.
     }).catch(() => {});
 
   if (channel) {
@@ -122,7 +110,6 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
       // The user may leave the page, so the job does not wait for queued operations.
       adding.push(storeJob(job, opening, announce));
       if (adding.length > 1) return;
-      // One operation shows the positions of all jobs that are added before it runs.
       void queue(async () => {
         for (const stored of await Promise.all(adding.splice(0))) {
           // Skips a job that a read of the storage has already shown as stored.

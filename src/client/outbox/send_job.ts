@@ -5,10 +5,7 @@ import type { ApiResource } from "../../api/rows.ts";
 import type { Bearer, Transport } from "../../api/transport.ts";
 import { jsonCopy } from "./new_job.ts";
 
-/**
- * Sends a job once. Returns the job with the path of its row, and the row in the response (null for
- * a delete). Throws if the request fails or the response cannot be read.
- */
+/** Returns the job with its row's path, and the row of the response (null for a delete). */
 export async function sendJob(
   job: Job,
   transport: Transport,
@@ -44,10 +41,7 @@ async function readResponseRow(response: Response): Promise<JobRow | null> {
   return tag === null ? row : { ...row, _etag: tag };
 }
 
-/**
- * Returns true if the service would refuse the request again. Returns false after a temporary
- * failure, and without a problem document, because the service may have executed the write.
- */
+/** Without a problem document, returns false: the service may have executed the write. */
 export function isRefusal(error: unknown): error is ServiceError {
   return error instanceof ServiceError && (/expired|discarded/.test(error.slug) ||
     // With the slug `idempotency-in-flight`, an earlier attempt is still running.
@@ -96,7 +90,6 @@ export interface ConflictOptions {
   readonly onConflict: OnConflict | undefined;
 }
 
-/** Returns the replacement of a refused job: a job with a new request, or a dead job. */
 export async function jobAfterRefusal(
   job: Job,
   error: ServiceError,

@@ -14,38 +14,31 @@ import type { Transport } from "../../api/transport.ts";
 
 interface ShownWrite {
   readonly overlay: Overlay;
-  /** The rows after the write, by the row before the write. */
   readonly rows: WeakMap<object, LiveRow>;
   readonly has: Set<OpenList>;
-  /** Lists that received the write's event. At its next token, a list moves to `has`. */
   readonly echoes: Set<OpenList>;
   /** Number of streams requested before the service confirmed the write; `Infinity` until then. */
   askedBefore: number;
-  /** The row's ETag after the write. Undefined without an ETag. */
   tag: unknown;
-  /** Resolves the promise of `acknowledge`. Called when all lists contain the write's effect. */
   confirm(): void;
 }
 
 /**
  * The unconfirmed writes of a client's outboxes. A list shows a write until the list receives the
  * write's event, the service refuses the write, or the service has confirmed the write and the
- * list's own rows contain its effect. The overlay of a write never expires by time alone.
+ * list's own rows contain its effect. No overlay expires by time alone.
  */
 export class Overlays implements ShownOverlays {
   readonly #transport: Transport;
   readonly #lists: OpenLists;
   readonly #writes = new Map<string, ShownWrite>();
-  /** The ids of created rows as strings, by the id of the creating overlay. */
   readonly #created = new Map<string, string>();
 
-  /** Makes all live lists of the client show these overlays. */
   constructor(transport: Transport) {
     this.#transport = transport;
     this.#lists = openListsOf(transport);
   }
 
-  /** Shows a write in all live lists of its resource. Replaces a write with the same id. */
   add(overlay: Overlay): void {
     this.#writes.delete(overlay.id);
     this.#writes.set(overlay.id, {
@@ -56,7 +49,6 @@ export class Overlays implements ShownOverlays {
     for (const list of this.#lists.all) if (list.resource === overlay.resource) list.show();
   }
 
-  /** Resolves when every list contains the write's effect, so that no list needs the overlay. */
   async acknowledge(id: string, row: LiveRow | null): Promise<void> {
     const { after } = this.#transport.environment;
     const write = this.#writes.get(id);
@@ -90,7 +82,6 @@ export class Overlays implements ShownOverlays {
     for (const list of lists) list.show();
   }
 
-  /** Returns a row with its `_etag` as a live list received it; null if no list contains it. */
   rowOf(path: string, key: LiveRowId): LiveRow | null {
     for (const { resource, set } of this.#lists.all) {
       const row = resource === path && set.rows.get(rowIdText(key));
@@ -163,7 +154,6 @@ export class Overlays implements ShownOverlays {
     write.confirm();
   }
 
-  /** Returns the row's id as a string; for a new row, the id of its first overlay. */
   #targetOf({ id, key, of }: Overlay): string {
     const creation = of ?? id;
     return key === null ? this.#created.get(creation) ?? creation : rowIdText(key);
@@ -175,7 +165,6 @@ export class Overlays implements ShownOverlays {
     return takesNew(list) && creation?.overlay.kind === "create" && !creation.has.has(list);
   }
 
-  /** Returns true if the list's own rows contain the effect of an acknowledged write. */
   #isDone(write: ShownWrite, list: OpenList): boolean {
     const { askedBefore, tag, overlay } = write;
     const row = list.set.rows.get(this.#targetOf(overlay));
@@ -209,7 +198,6 @@ function takesNew({ filter, accepts }: OpenList): boolean {
 /** How long to wait for a write's event before opening another stream, in milliseconds. */
 const lateMs = 2_000;
 
-/** Returns the overlays of the transport's client, created at the first call. */
 export function overlaysOf(transport: Transport): Overlays {
   // The cast is safe: only this function sets this member.
   return (openListsOf(transport).overlays ??= new Overlays(transport)) as Overlays;

@@ -13,10 +13,7 @@ export interface SolveOptions {
   readonly makeWorker?: ((script: string) => Worker) | undefined;
 }
 
-/**
- * Finds the nonce that solves a challenge, without blocking this thread. Uses workers and SIMD if
- * they are available. Throws a RangeError for a difficulty over 32, which takes too long.
- */
+/** Uses workers and SIMD if available. Throws a RangeError for a difficulty over 32. */
 export async function findNonce(
   challenge: Challenge,
   { signal, workers: wanted, makeWorker = dataWorker }: SolveOptions,

@@ -2,20 +2,16 @@ import { base64urlLetters, maxNonceLength } from "../../protocol/pow_protocol.ts
 import { blockBytes, stateAfter } from "../../protocol/sha256.ts";
 
 /**
- * A range of 65,536 nonces that differ only in their last four characters. These characters are one
- * 32-bit word of the last block that SHA-256 hashes, so earlier blocks are hashed once for a range.
+ * The nonces of a range differ only in the last four characters: one 32-bit word of SHA-256's last
+ * block. Earlier blocks are hashed once for a range.
  */
 export interface NonceRange {
   readonly prefix: string;
-  /** The state of the hash after all blocks except the last block. */
   readonly midstate: Int32Array;
-  /** The 16 words of the last block, including padding and length. */
   readonly block: Int32Array;
-  /** The index of the varying word in the last block. */
   readonly at: number;
 }
 
-/** Scans a part of a range. Returns the index of a nonce that is a solution, or -1. */
 export type Scan = (range: NonceRange, part: ScanTask) => number;
 
 export interface ScanTask {
@@ -56,19 +52,14 @@ export function nonceAt(range: NonceRange, index: number): string {
     String.fromCharCode(word >>> 24, word >>> 16 & 255, word >>> 8 & 255, word & 255);
 }
 
-/**
- * Returns the varying word of the nonce at an index: four characters from `aaaa` to `pppp`, each
- * for four bits of the index.
- */
+/** Four characters from `aaaa` to `pppp`, each for four bits of the index. */
 export function varyingWordAt(index: number): number {
   return initialVaryingWord +
     ((index & 0xf000) << 12 | (index & 0xf00) << 8 | (index & 0xf0) << 4 | index & 0xf);
 }
 
-/** The varying word of a range's first nonce: `aaaa`. */
 export const initialVaryingWord = 0x61616161;
 
-/** Returns a mask of the bits that must be zero in the first word of the digest. */
 export function zeroBitsMask(difficulty: number): number {
   return difficulty === 0 ? 0 : -1 << (32 - difficulty);
 }

@@ -11,14 +11,11 @@ export interface Challenge {
   readonly difficulty: number;
 }
 
-/** The state of one search for a nonce. This thread and all workers share it. */
 export interface NonceSearch {
   found(): string | null;
-  /** Reserves a nonce range that no other thread searches. */
   takeCounter(): number;
   /** Searches in this thread for some milliseconds. */
   searchPart(): void;
-  /** Verifies a nonce from a scan or a worker, and accepts a correct nonce. */
   propose(counter: number, index: number): void;
   /** Returns false after a wrong solution. From then on, this thread runs the plain scan. */
   isTrusted(): boolean;
@@ -27,7 +24,6 @@ export interface NonceSearch {
   wake(): void;
 }
 
-/** `fast` is the SIMD scan, or null to use only the plain scan. */
 export function createNonceSearch(
   { token, difficulty }: Challenge,
   fast: Scan | null,

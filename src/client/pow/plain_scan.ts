@@ -1,7 +1,6 @@
 import { compress, scheduleWords } from "../../protocol/sha256.ts";
 import { type Scan, varyingWordAt, zeroBitsMask } from "./nonce_range.ts";
 
-/** Returns a {@link Scan} in plain TypeScript, for runtimes without WebAssembly SIMD. */
 export function createPlainScan(): Scan {
   const state = new Int32Array(8);
   const schedule = new Int32Array(scheduleWords);

@@ -4,22 +4,16 @@ import { simdScanInput } from "./simd_scan.ts";
 export interface SearchWorkersOptions {
   readonly token: string;
   readonly difficulty: number;
-  /** The compiled SIMD module, which can scan the ranges of this challenge. */
   readonly module: WebAssembly.Module;
   readonly workers: number;
-  /** Creates a worker for this script. Throws if the page cannot use workers. */
   makeWorker(script: string): Worker;
   takeCounter(): number;
-  /** Called when a worker has found a nonce, at `index` in the range of `counter`. */
   onFound(counter: number, index: number): void;
   /** Called when `readyCount` has changed. */
   onChange(): void;
 }
 
-/**
- * Starts workers that search for a nonce. If a worker fails or cannot be created, the search is
- * only slower: nonces of other ranges replace the worker's ranges.
- */
+/** If a worker fails or cannot be created, the search is only slower, but misses no solution. */
 export function startSearchWorkers(options: SearchWorkersOptions) {
   const ready = new Set<Worker>();
   const all = new Set<Worker>();
@@ -63,7 +57,6 @@ export function startSearchWorkers(options: SearchWorkersOptions) {
   };
 }
 
-/** The worker needs more ranges, or has found a solution. */
 type WorkerReport = "more" | { readonly counter: number; readonly index: number };
 
 /** The number of ranges in a message to a worker: half a million nonces, or 40 ms of work. */
@@ -91,7 +84,6 @@ function makeWorker(options: SearchWorkersOptions): Worker | null {
   try {
     return options.makeWorker(script);
   } catch {
-    // The page cannot use workers, so only this thread searches.
     return null;
   }
 }

@@ -2,7 +2,6 @@ import { queryString } from "./query_string.ts";
 import { errorOfResponse } from "./service_error.ts";
 import type { Handle } from "../../api/handle.ts";
 
-/** The options of a request: abort signal, headers and query parameters. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
@@ -21,10 +20,7 @@ export interface CallResult {
 
 export type Call<Result> = (options?: CallOptions, body?: unknown) => Promise<Result>;
 
-/**
- * Returns the function that sends requests with a method and a path within the resource. With
- * `member`, a call returns this member of the response's JSON, or for `""` all of it.
- */
+/** With `member`, a call returns this member of the response's JSON, or for `""` all of it. */
 export interface CallFactory {
   (method: string, place: string): Call<CallResult>;
   (method: string, place: string, member: string): Call<unknown>;

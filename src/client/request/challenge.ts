@@ -3,7 +3,6 @@ import { powHeaders } from "../../protocol/pow_protocol.ts";
 import type { CreateClientOptions } from "./client_options.ts";
 import type { ServiceError } from "./service_error.ts";
 
-/** A request that the service refused with a challenge, such as a proof of work. */
 export interface ChallengedRequest {
   readonly request: { readonly signal?: AbortSignal | undefined };
   readonly response: Response;
@@ -13,9 +12,8 @@ export interface ChallengedRequest {
 }
 
 /**
- * Solves the challenge in a response with status 428 (proof of work or a CAPTCHA). Returns headers
- * with the solution. Throws the error without a challenge, after too many attempts, and if this
- * client cannot solve the challenge. This module and the solver are loaded on demand.
+ * Solves the challenge in a response with status 428. Returns headers with the solution. Throws the
+ * error without a challenge, after too many attempts, and if this client cannot solve it.
  */
 export async function solveChallenge(
   { error, response: { headers }, request: { signal }, attempts }: ChallengedRequest,

@@ -38,10 +38,7 @@ export function createClient<Api extends ApiOf<Api>>(options: CreateClientOption
   return client as unknown as Client<Api>;
 }
 
-/**
- * Returns the functions of a resource client. TypeScript cannot check that responses have the types
- * of `ResourceClient`. Rarely used code is loaded on demand.
- */
+/** TypeScript cannot check that responses have the types of `ResourceClient`. */
 function createRequests(own: Handle) {
   const call = createCalls(own);
 

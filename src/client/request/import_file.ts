@@ -80,7 +80,6 @@ export async function importFile<R extends ApiResource>(
 
 const ndjsonFile = /^application\/x-ndjson|\.(ndjson|jsonl)$/i;
 
-/** Sends a request with this body. Reports the progress if the runtime can report it. */
 async function upload(
   request: Request,
   body: Blob,

@@ -47,7 +47,6 @@ export async function importRows(
   return count;
 }
 
-/** Returns a smaller number of rows for a part, or null if the part was not too large. */
 function smallerSize(error: unknown, size: number): number | null {
   // Only a `ServiceError` has a slug. `instanceof` would load the code of the class twice.
   const { slug, problem } = error as Partial<ServiceError>;

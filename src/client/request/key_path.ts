@@ -1,4 +1,3 @@
-/** The key of a row: a value, or a list of values for a composite key. */
 export type KeyInput = KeyPart | readonly KeyPart[];
 
 export type KeyPart = string | number | boolean;
@@ -15,10 +14,7 @@ export function keyPath(key: KeyInput): string {
   return segment.replace(routeName, (first) => `%${first.charCodeAt(0).toString(16)}`);
 }
 
-/**
- * Returns the value if JavaScript represents it exactly. Throws a TypeError for undefined, for
- * objects, and for a number beyond 2^53, which JavaScript may have rounded.
- */
+/** Returns the value if it is exact. Throws a TypeError otherwise, e.g. for numbers over 2^53. */
 export function requireExactValue<T>(value: T): T {
   if (
     value === undefined || Object(value) === value ||
@@ -29,5 +25,4 @@ export function requireExactValue<T>(value: T): T {
   return value;
 }
 
-/** Matches the first character of a segment that equals the name of a route. */
 const routeName = /^(?=(aggregate|batch|count|import|query|rpc|search|subscribe)$)./;

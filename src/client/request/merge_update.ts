@@ -3,7 +3,6 @@ import type { KeyInput } from "./key_path.ts";
 import type { ServiceError } from "./service_error.ts";
 
 export interface UpdateOptions extends CallOptions {
-  /** The row as the user saw it before the patch. */
   readonly base?: unknown;
   readonly onConflict?: ConflictCallback;
 }
@@ -22,8 +21,8 @@ export interface MergeDependencies {
 
 /**
  * Patches a row. If the row has changed since the caller read `ifMatch`, `onConflict` merges the
- * patch with the current row. Sends the merged patch with the current row's ETag, at most five
- * times. Throws the ConflictError if `onConflict` returns null or the row has no ETag.
+ * patch with the current row, at most five times. Throws the ConflictError if `onConflict` returns
+ * null or the row has no ETag.
  */
 export async function mergeUpdate(
   { key, get, patch, onConflict }: MergeDependencies,

@@ -1,7 +1,4 @@
-/**
- * Returns a query string with its `?`, or "". Omits undefined and null parameters. Joins lists by
- * commas.
- */
+/** Returns a query string with its `?`, or "". Undefined and null are omitted, lists joined. */
 export function queryString(parameters: Readonly<Record<string, unknown>>): string {
   const parts = Object.entries(parameters).flatMap(([name, value]) =>
     // The cast is safe: `encodeURIComponent` converts every value to a string. URLSearchParams

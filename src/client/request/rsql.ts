@@ -58,10 +58,8 @@ export function filterTemplate(
   return { filter, toString: () => filter };
 }
 
-/** Matches a quoted string that contains no value of the template. */
 const quoted = /(["'])(\\[^\0]|[^\\\0])*?\1/g;
 
-/** Matches a value within quotes, or directly next to other characters of a word. */
 const misplaced = /(["']|[^ \t\r\n=<>(,;[]\0|\0[^ \t\r\n),;\]]|\0\s*[=!<>]).*/;
 
 function operand(value: unknown): string {

@@ -13,7 +13,6 @@ export type ServiceErrorSlug =
   | "discarded"
   | "expired"
   | "storage"
-  // The status of a middleware's response, for example `http-418`.
   | `http-${number}`;
 
 /** The CAPTCHA that a request requires. */
@@ -79,10 +78,7 @@ export class ConflictError extends ServiceError {
     null;
 }
 
-/**
- * Returns the error of a refused request, or of a proxy's response. `now` is the current time, to
- * which a `Retry-After` with a date is compared.
- */
+/** Returns the error of a refused request. `now` is for a `Retry-After` with a date. */
 export async function errorOfResponse(response: Response, now?: number): Promise<ServiceError> {
   const { status, headers } = response;
   const after = headers.get("retry-after")!;

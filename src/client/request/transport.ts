@@ -48,7 +48,6 @@ export function createTransport(options: CreateClientOptions): Transport {
     }
   }
 
-  /** Sends the request once, without redirects. Reads the whole body, except for a stream. */
   async function exchange(
     { fetch = environment.fetch, method, path, signal, timeoutMs }: ClientRequest,
     body: string | undefined,

@@ -13,14 +13,12 @@ interface TabLockAndChannel {
   readonly channel: BroadcastChannel;
 }
 
-/** The connection of one tab. A user's tabs share the streams of one tab, the leader. */
 export class TabConnection implements LiveConnection {
   readonly #transport: Transport;
   readonly #shared: TabLockAndChannel;
   readonly #tab: string;
   readonly #own = new Map<string, OwnSubscription>();
   readonly #direct: DirectConnection;
-  /** Functions that end the subscriptions of other tabs. Empty unless this tab is the leader. */
   readonly #others = new Map<string, () => void>();
   readonly #ending = new AbortController();
   readonly #stopWaking: () => void;
@@ -28,7 +26,6 @@ export class TabConnection implements LiveConnection {
   #lastKey = 0;
   /** True after this tab got its own lock. The release of the lock shows that the tab has ended. */
   #isAlive = false;
-  /** Releases the leader's lock. Null unless this tab is the leader. */
   #stepDown: (() => void) | null = null;
 
   /** Sends subscriptions to the leader until this tab gets the lock and so becomes the leader. */
@@ -102,7 +99,6 @@ export class TabConnection implements LiveConnection {
     this.#send({ kind: "add", tab: this.#tab, key, path, token: subscriber.set.token, asked });
   }
 
-  /** Waits to become the leader, and waits again after each end of its leadership. */
   async #stand(): Promise<void> {
     const { name, locks } = this.#shared;
     const { signal } = this.#ending;
@@ -161,7 +157,6 @@ export class TabConnection implements LiveConnection {
     one.subscriber.receive(known);
   }
 
-  /** Subscribes for another tab, until that tab ends or the returned function is called. */
   #serve(request: FollowRequest): () => void {
     const { tab, key, path, asked } = request;
     const { name, locks } = this.#shared;
@@ -197,7 +192,6 @@ interface OwnSubscription {
   leave(): void;
 }
 
-/** `tab` is the id of the tab that is not the leader. */
 type TabMessage =
   /** The sender is the new leader. Other tabs then send their subscriptions. */
   | { readonly kind: "leader" }
@@ -208,12 +202,10 @@ type TabMessage =
   | { readonly kind: "wake" }
   | FollowRequest
   | { readonly kind: "remove"; readonly tab: string; readonly key: string }
-  /** An event from the leader for a subscription of `tab`. */
   | {
     readonly kind: "event";
     readonly tab: string;
     readonly key: string;
-    /** The number of the tab's request to which the event belongs. */
     readonly asked: number;
     readonly message: LiveMessage;
   };
@@ -226,6 +218,5 @@ interface FollowRequest {
   readonly path: string;
   /** The position of the tab's subscription. While the leader serves the request, it is updated. */
   token: string | null;
-  /** The number of streams that the tab has requested so far, including this one. */
   readonly asked: number;
 }

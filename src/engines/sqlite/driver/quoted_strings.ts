@@ -6,8 +6,8 @@ import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 
 /**
- * Opens a file again if its triggers or views contain strings in double quotes. Other connections
- * reject these, because a misspelled column would become a string.
+ * Opens a file again if its triggers or views contain strings in double quotes, which other
+ * connections reject: a misspelled column would become a string.
  */
 export async function acceptQuotedStrings(
   driver: Driver,
@@ -28,7 +28,6 @@ export async function acceptQuotedStrings(
     .catch(() => open(library));
 }
 
-/** Returns the kinds of objects (`view`, `trigger`) that contain strings in double quotes. */
 async function quotingParts(driver: Driver): Promise<ReadonlySet<string>> {
   const statements = await selectNamed(
     driver,

@@ -7,9 +7,7 @@ export interface RemainingBytes {
   left: number;
 }
 
-/** Counts the bytes of the rows of one SQLite statement while they are read. */
 export class RowBytes {
-  /** True if the last statement's rows had too many bytes. */
   isOver = false;
   #left = 0;
 
@@ -72,12 +70,10 @@ export function tooLargeError(): DatabaseError {
 /** The time limit of a statement. The first check of the time determines the limit. */
 export interface TimeLimit {
   /**
-   * How long the statement can run after the first check, in milliseconds. `now` is the time of
-   * this check. `sorts` is true if the rows are sorted after the read.
+   * In milliseconds, from the first check at `now`. `sorts`: the rows are sorted after the read.
    */
   limitMs(now: number, sorts: boolean): number;
   isCancelled(): boolean;
-  /** Called after a statement that examined many rows, with its duration. */
   spent(ms: number): void;
 }
 
@@ -88,9 +84,7 @@ const bytesOfCheck = 256;
 /** A statement whose time is over after fewer checks is not slow: the system paused the process. */
 const looksOfLongStatement = 8;
 
-/** The deadline of one connection's statements, which {@link check} ends after too long a time. */
 export class StatementDeadline {
-  /** True if the last statement was ended at its deadline. */
   isOver = false;
   readonly #clock: Pick<Clock, "elapsedMs">;
   #limit: TimeLimit | null = null;
@@ -156,10 +150,7 @@ const shareBeforeSort = 1 / 4;
 /** The maximum part of the main thread's time that all long reads together can take. */
 const inlineShare = 0.1;
 
-/**
- * The time limit of reads in the main thread. The shorter the time between long reads, the less
- * time each has, so that many long reads together do not block other requests.
- */
+/** The shorter the time between long reads, the less time each has: other requests must run. */
 export class InlineTimeLimit implements TimeLimit {
   #leftMs = maxInlineMs;
   #at = 0;

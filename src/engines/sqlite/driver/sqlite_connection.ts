@@ -32,7 +32,6 @@ export interface SqliteConnection {
   close(): void;
 }
 
-/** The SQL functions that abort a statement that exceeds a limit. */
 export interface StatementLimitChecks {
   readonly deadline: StatementDeadline;
   readonly rowBytes: RowBytes;
@@ -62,7 +61,6 @@ const maxPreparedBytes = 32 * 1024 * 1024;
 /** The estimated size of a prepared statement, in bytes for each character of its SQL. */
 const bytesPerCharacter = 32;
 
-/** Wraps a library's connection. Adds a statement cache, exact integers and uniform cell types. */
 export function sqliteConnection(
   handle: SqliteHandle,
   { deadline, rowBytes }: StatementLimitChecks,
@@ -165,10 +163,8 @@ interface Prepared {
   exact: boolean;
   /** The columns of the result, or null if ALTER TABLE can change them because of a `*`. */
   readonly columns: readonly ResultColumn[] | null;
-  /** True if the statement can sort rows after it has read all of them. */
   readonly sorts: boolean;
   readonly checksTime: boolean;
-  /** The statement without its time checks, or null until it is needed. */
   short: Prepared | null;
 }
 
@@ -211,7 +207,6 @@ function runPrepared(
   }
   const rows = read(values, true) ?? [];
   normalizeCells(rows, bytes);
-  // RETURNING returns one row for each row that was changed.
   return { rows, changed: statement.readOnly ? 0 : rows.length };
 }
 
@@ -224,12 +219,10 @@ function columnsOf(statement: SqliteStatement): readonly ResultColumn[] {
   return names.map((name) => ({ name, type: null }));
 }
 
-/** The connection that a transaction's work uses: the writing connection, until the work ends. */
 export class SqliteTransaction implements Connection {
   readonly #writer: SqliteConnection;
   readonly #translated: (error: unknown) => unknown;
   #ended = false;
-  /** The error after which SQLite has rolled back the whole transaction, or null. */
   #lost: unknown = null;
 
   constructor(writer: SqliteConnection, translated: (error: unknown) => unknown) {

@@ -39,7 +39,6 @@ interface SqliteDriverOptions {
   readonly library: SqliteLibrary;
   readonly file: SqliteFile;
   readonly reader: SqliteConnection;
-  /** The writing connection, or null if the file is opened read-only. */
   readonly writer: SqliteWriter | null;
   readonly threads: ReaderThreads;
   readonly busyRetry: BusyRetry;
@@ -57,7 +56,6 @@ export class SqliteDriver implements Driver {
   readonly #options: SqliteDriverOptions;
   readonly #commits: CommitListeners = commitListeners();
   readonly #writes: GroupCommit | null;
-  /** Orders the writes of several processes. Null for a read-only or temporary file. */
   readonly #turn: CrossProcessWriteLock | null;
   readonly #guard: TransactionGuard = transactionGuard();
   /** Checks that the path still leads to the open file. Null for a temporary file. */
@@ -106,7 +104,6 @@ export class SqliteDriver implements Driver {
     this.dialect = options.dialect;
   }
 
-  /** Runs a read synchronously. A write waits in the queue of writes. */
   query(statement: Statement): MaybePromise<QueryResult> {
     return this.#run(statement, this.#readFreely);
   }
@@ -231,7 +228,6 @@ export class SqliteDriver implements Driver {
       : translated;
   }
 
-  /** Returns true if the schema, and not only a statement, uses a missing function or collation. */
   #isInSchema(name: string): boolean {
     const text = "SELECT 1 FROM sqlite_schema WHERE instr(lower(sql), lower(?)) > 0 LIMIT 1";
     return this.#options.reader.run({ text, values: [name] }).rows.length > 0;

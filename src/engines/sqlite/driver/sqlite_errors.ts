@@ -5,7 +5,6 @@ import {
 } from "../../../db/database_error.ts";
 import { toClientMessage } from "../../../db/raised_message.ts";
 
-/** Translates an error by the name of its SQLite result code. Returns any other error unchanged. */
 export function toSqliteError(error: unknown, name: string | null, showsRaised = false): unknown {
   if (name === null || error instanceof DatabaseError) return error;
   if (name === "SQLITE_CONSTRAINT_TRIGGER") return triggerError(error, showsRaised);
@@ -32,8 +31,7 @@ function otherKind(error: unknown): DatabaseErrorKind {
 }
 
 /**
- * Returns the function, collation or module that SQLite reports as unusable, or null. SQLite says
- * "unknown" or "no such function", depending on where the name occurs.
+ * Returns what SQLite calls "unknown" or "no such function", depending on where the name occurs.
  */
 export function missingFunctionOrCollation(
   message: string,
@@ -73,7 +71,6 @@ export function isBusyError(name: string | null): boolean {
   return name !== null && primaryName(name) === "SQLITE_BUSY";
 }
 
-/** Returns true if a file or its folder cannot be written, or the file cannot be opened at all. */
 export function isUnwritable(name: string | null): boolean {
   return name !== null && ["SQLITE_CANTOPEN", "SQLITE_READONLY"].includes(primaryName(name));
 }
@@ -95,7 +92,6 @@ const results: readonly (readonly [code: number, name: string, kind: DatabaseErr
   [787, "SQLITE_CONSTRAINT_FOREIGNKEY", "foreign-key"],
   [1299, "SQLITE_CONSTRAINT_NOTNULL", "not-null"],
   [3091, "SQLITE_CONSTRAINT_DATATYPE", "invalid-value"],
-  // The kind `check` means that a rule of the database has rejected the row.
   [275, "SQLITE_CONSTRAINT_CHECK", "check"],
   [1811, "SQLITE_CONSTRAINT_TRIGGER", "check"],
   [19, "SQLITE_CONSTRAINT", "check"],

@@ -33,11 +33,9 @@ export interface SqliteFile {
   readonly temporary: boolean;
   /** True if SQLite opens the file without locks and journal, because no program changes it. */
   readonly isUnchanging: boolean;
-  /** Returns true if a journal has changes that the file itself lacks. */
   hasChanges(): boolean;
   /** Returns true if there is an empty journal that did not exist when the file was claimed. */
   hasIdleJournal(): boolean;
-  /** Allows other libraries to open the file. Deletes a temporary file. */
   release(): void;
 }
 
@@ -63,7 +61,6 @@ export function unchangingFile(file: SqliteFile): SqliteFile {
   return { ...file, path, isUnchanging: true, hasIdleJournal: () => false };
 }
 
-/** Returns why SQLite could not open an existing file, or null if SQLite's message says more. */
 export function unopenedReason(
   name: string | null,
   { path }: SqliteFile,
@@ -86,10 +83,7 @@ function changedJournal(path: string): string | null {
   return journals.find((one) => (statSync(one, { throwIfNoEntry: false })?.size ?? 0) > 0) ?? null;
 }
 
-/**
- * Throws an Error with a remedy unless `path` is a usable SQLite file. Does not open the file:
- * closing it would release all POSIX locks of this process on the file.
- */
+/** Does not open the file: closing it would release all POSIX locks of this process on the file. */
 export function requireSqliteFile(path: string, readOnly: boolean): void {
   if (path === ":memory:") return;
   const shown = withoutLogin(path);
@@ -136,10 +130,7 @@ interface OpenConnectionOptions {
   readonly extensions: readonly string[];
 }
 
-/**
- * Opens the file for writing and closes it, so that SQLite undoes the transaction of a killed
- * program and removes the journal. A read-only connection can do neither.
- */
+/** Undoes the transaction of a killed program, which a read-only connection cannot do. */
 export function endJournal(library: SqliteLibrary, path: string): void {
   try {
     const handle = library.open(path, false);
@@ -186,7 +177,6 @@ export function openSqliteConnection(
 
 export interface SqliteWriter {
   readonly connection: SqliteConnection;
-  /** Closes the connection. If nothing was committed, restores the file's journal mode. */
   close(): void;
 }
 

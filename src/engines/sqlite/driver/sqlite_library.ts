@@ -1,14 +1,11 @@
 import type { SqlValue } from "../../../sql/fragment.ts";
 
-/** The interface of the SQLite driver to a SQLite library: better-sqlite3 or `node:sqlite`. */
 export interface SqliteLibrary {
   /** The name that claims a file for this library: another library would release its locks. */
   readonly name: string;
   /** Opens a file and loads extensions. If an extension does not load, the error has no code. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;
-  /** The module's URL, and the library's name in it, with which a thread imports the library. */
   readonly source: { readonly module: string; readonly name: string };
-  /** Returns the code of an error of the library, like `SQLITE_CONSTRAINT_UNIQUE`, or null. */
   errorName(error: unknown): string | null;
 }
 
@@ -16,7 +13,6 @@ export interface SqliteLibrary {
 export interface SqliteHandle {
   readonly inTransaction: boolean;
   prepare(text: string): SqliteStatement;
-  /** Defines a deterministic SQL function with as many parameters as `work`. */
   defineFunction(
     name: string,
     work: (first: unknown, second: unknown, third: unknown) => unknown,
@@ -41,11 +37,9 @@ export interface SqliteStatement {
   readonly readOnly: boolean;
   readonly returnsRows: boolean;
   columnNames(): readonly string[];
-  /** Runs a statement that returns no rows. Returns the number of rows that it has changed. */
   run(values: readonly SqlValue[]): number;
   /** With `exact`, integers are bigints. Otherwise null if an integer does not fit a number. */
   all(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
-  /** Runs a statement that returns at most one row. Reads no row after the first. */
   first(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
 }
 

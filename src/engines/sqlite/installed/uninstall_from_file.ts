@@ -14,8 +14,7 @@ import {
 } from "../../../db/installed/removable_parts.ts";
 
 /**
- * Removes everything that the service has installed in a SQLite file, after `announce`. Returns the
- * file's new journal mode, or null if there was nothing to remove. The file leaves WAL mode if it
+ * Returns the new journal mode, or null if there was nothing to remove. WAL mode ends if the file
  * had another mode before. Throws a plain Error if another program has the file open.
  */
 export function uninstallFromFile(path: string, announce: AnnounceRemoval): string | null {
@@ -104,8 +103,8 @@ const isSequences = "name = 'sqlite_sequence'";
 const isCounted = "type = 'table' AND sql LIKE '%AUTOINCREMENT%'";
 
 /**
- * Removes the log's `sqlite_sequence`. SQLite refuses to drop this name, so the table is renamed
- * first, and a new connection drops it. VACUUM can change row ids.
+ * SQLite refuses to drop `sqlite_sequence`: it is renamed, and a new connection drops it. VACUUM
+ * can change row ids.
  */
 function removeSequences(file: OpenFile, path: string): void {
   file.allowSchemaWrites();

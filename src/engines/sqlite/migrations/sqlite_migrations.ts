@@ -156,18 +156,15 @@ export function isSameSqliteType(wanted: string, has: string): boolean {
   return affinityOfType(wanted) === affinityOfType(has) && isSameNumber;
 }
 
-/** Returns true if a SQLite column of the type `to` can store every value of the type `from`. */
 export function isWiderSqliteType(from: string, to: string): boolean {
   const [one, other] = [affinityOfType(from), affinityOfType(to)];
   const [before, after] = [typeParts(from), typeParts(to)];
   if (one === other) return hasEnoughDigits({ ...before, name: "numeric" }, after);
   if (other === "TEXT") return one === "INTEGER";
   if (other === "NUMERIC") return one === "INTEGER" && after.numbers.length === 0;
-  // A column without a type stores all values unchanged.
   return other === "BLOB" && to === "";
 }
 
-/** Returns a condition that selects the values that a CAST to the type would convert wrongly. */
 function unfitForSqliteType(type: string, column: string): string | null {
   if (!/INT|REAL|NUM/i.test(type)) return null;
   const isNoNumber = `typeof(${column}) IN ('text', 'blob') AND ` +
@@ -179,9 +176,7 @@ function unfitForSqliteType(type: string, column: string): string | null {
 
 /** The references and views of a file. A rebuild must not break those that were intact. */
 interface FileIntegrity {
-  /** The number of rows that refer to a missing row. */
   readonly broken: number;
-  /** The references to missing tables, such as `notes refers to users`. */
   readonly dangling: ReadonlySet<string>;
   readonly views: ReadonlySet<string>;
 }
@@ -268,7 +263,6 @@ async function whyNot(connection: Connection, text: string): Promise<string | nu
   }
 }
 
-/** Reads the shapes of a SQLite file's tables from their CREATE statements. */
 async function readSqliteShapes(
   connection: Connection,
   names: readonly TableName[],

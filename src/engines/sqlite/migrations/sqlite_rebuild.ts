@@ -25,7 +25,6 @@ export interface OtherProgramTrigger {
   readonly sql: string;
 }
 
-/** Returns the steps that rebuild a table with its rows, its indexes and its triggers. */
 export function rebuildSteps(
   table: TableMigration,
   triggers: readonly OtherProgramTrigger[],
@@ -83,7 +82,6 @@ function lossesOf(table: TableMigration): string | null {
     : [...new Set(lost)].map((column) => `${table.label}.${column}`).join(", ");
 }
 
-/** Returns the declared definitions, and undeclared ones that the table keeps. */
 function newDefinitions(table: TableMigration) {
   const { shape, existing, current } = table.pair;
   const { definitions: old, options } = parseCreateTable(existing.sql ?? "()");
@@ -128,7 +126,6 @@ function keptConstraints(
     return names.some((name) => has(kept, name)) && !names.some((name) => has(gone, name));
   };
   return old.flatMap(({ column, constraints }) => {
-    // The constraint is already a part of the kept column's definition.
     if (column !== null && has(kept, column.name)) return [];
     return constraints.filter(({ kind }) => column === null || kind === "check").filter(isKept);
   }).map(({ text }) => renamedIn(table, text));
@@ -166,7 +163,6 @@ function definitionOf(
   return definitionNamed(old, pair.columns.renamed.get(name) ?? name);
 }
 
-/** Returns a declared column's definition, with the existing collation and AUTOINCREMENT. */
 function declaredColumn(
   { text, constraints }: ParsedDefinition,
   old: ParsedDefinition | undefined,

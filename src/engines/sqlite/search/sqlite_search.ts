@@ -242,20 +242,18 @@ function matchExpression({ terms }: SearchQuery): string {
   return `${terms.map(({ words }) => `"${words.join(" ")}"`).join(" ")} *`;
 }
 
-/** A field's weight, and the SQL of its words. Each word is between two spaces. */
 interface RankedField {
   readonly column: Fragment;
   readonly weight: number;
 }
 
-/** Returns the words of a document, each between its own two spaces, for {@link compileRank}. */
 function padWords(words: string): string {
   return words === "" ? "" : ` ${words.replaceAll(" ", "  ")} `;
 }
 
 /**
- * Compiles a document's rank (the lowest is the best): BM25 without statistics of other documents,
- * which would reveal words in rows that the user cannot read.
+ * BM25 (lowest is best) without statistics of other documents: they reveal words in rows that the
+ * user cannot read.
  */
 function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const length = join(fields.map(({ column }) => sql`length(${column})`), " + ");
@@ -267,7 +265,6 @@ function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fr
   return join(scores, " + ");
 }
 
-/** Compiles the condition that a document contains all terms. It reads only the indexed words. */
 function compileContainsAllTerms({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const found = phrasesOf(terms).map((phrase) =>
     sql`(${join(fields.map(({ column }) => sql`instr(${column}, ${phrase}) > 0`), " OR ")})`
@@ -275,7 +272,6 @@ function compileContainsAllTerms({ terms }: SearchQuery, fields: readonly Ranked
   return join(found, " AND ");
 }
 
-/** Returns each term as its words with spaces around them. The last word can be a prefix. */
 function phrasesOf(terms: readonly SearchTerm[]): readonly string[] {
   return terms.map(({ words }, index) =>
     ` ${words.join("  ")}${index === terms.length - 1 ? "" : " "}`

@@ -35,8 +35,8 @@ export interface SqliteTrigger {
 }
 
 /**
- * Returns the triggers that record changes, in the order of creation: SQLite runs the last trigger
- * first. They use only built-in functions, because every program that writes runs them.
+ * The order is that of creation: SQLite runs the last trigger first. Only built-in functions are
+ * used, because every program that writes runs the triggers.
  */
 export function sqliteLogTriggers(
   table: RecordedTable,

@@ -18,7 +18,6 @@ import {
 } from "../../../schema/table_info.ts";
 import type { SqlValue } from "../../../sql/fragment.ts";
 
-/** The timestamp format of a SQLite column without values: that of CURRENT_TIMESTAMP. */
 export const defaultTimestampFormat: TimestampText = "date time[.fff]";
 
 /** Encodes a canonical timestamp in the format of a SQLite column's values. Never rounds. */
@@ -36,7 +35,6 @@ export function encodeTimestamp(instant: string, format: TimestampFormat): SqlVa
   }
 }
 
-/** Decodes a stored SQLite timestamp to the canonical form. Returns null for other values. */
 export function decodeTimestamp(value: SqlValue, format: TimestampFormat): string | null {
   switch (format) {
     case "epoch-seconds":
@@ -54,7 +52,6 @@ export function decodeTimestamp(value: SqlValue, format: TimestampFormat): strin
   }
 }
 
-/** Returns true if each value of a SQLite column is exactly in this timestamp format. */
 export function isTimestampFormat(format: TimestampFormat, values: readonly SqlValue[]): boolean {
   // As strings, 12:00:00Z sorts after 12:00:00.5Z, so values must have equal lengths to be sorted.
   const widths = new Set(format.endsWith("Z") ? values.map((value) => String(value).length) : []);

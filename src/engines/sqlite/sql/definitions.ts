@@ -1,7 +1,6 @@
 import type { DefinitionDialect } from "../../../sql/definition_dialect.ts";
 
 export const sqliteDefinitions: DefinitionDialect = {
-  // INTEGER PRIMARY KEY numbers new rows without more keywords.
   identity: [],
   // SQLite computes decimals as doubles: `3 * 0.1` is 0.30000000000000004. After rounding to the
   // digits of a double, the result is the same as on Postgres.

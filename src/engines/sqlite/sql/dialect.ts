@@ -101,7 +101,6 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     // definition is used. The line break after it ends a comment in the expression.
     columnDefault: ({ default: source }) =>
       rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql}\n)` : "NULL"),
-    // SQLite does not return the estimates of its planner.
     estimate: null,
     images: sqliteImages,
     text: options.text,
@@ -113,8 +112,8 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
 }
 
 /**
- * Hides values from SQLite's planner by a unary plus: SQLite prepares a statement again for each
- * value that it considers. If values could improve a plan, only reads by key hide them.
+ * Hides values by a unary plus: SQLite prepares a statement again for each value it considers. If
+ * values could improve a plan, only reads by key hide them.
  */
 export function hidingValues(dialect: Dialect): Dialect {
   return {
@@ -148,10 +147,7 @@ function operand(column: ColumnInfo, row?: Fragment): Fragment {
   return isExisting ? sql`${value}${binaryCollation}` : value;
 }
 
-/**
- * Returns which comparisons are equal in memory and in SQLite. A column can convert values, or have
- * several strings for a timestamp, or a collation that no PRAGMA returns.
- */
+/** A column can convert values, write a timestamp in several ways, or have an unknown collation. */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
   if (isAny(column)) return "never";
@@ -225,7 +221,6 @@ function encodeAny(value: unknown, affinity: Affinity): SqlValue {
 
 /** Encodes a decimal as the nearest double, unlike SQLite's parser. Integers keep all 64 bits. */
 function encodeDecimal(text: string): SqlValue {
-  // Another program has stored a string that is not a number.
   if (!looksLikeNumber(text)) return text;
   const number = Number(text);
   const whole = withScale(text, 0);

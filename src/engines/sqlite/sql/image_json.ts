@@ -4,9 +4,7 @@ import { rawJsonMembers } from "../../../schema/exact_json.ts";
 import { quoteIdentifier, quoteText, type SqlValue } from "../../../sql/fragment.ts";
 
 export interface ImageColumn {
-  /** The column's name in the spelling of the database. */
   readonly name: string;
-  /** True if the column's affinity allows it to contain floating-point numbers. */
   readonly mayBeReal: boolean;
 }
 
@@ -60,13 +58,12 @@ const maxMembers = 60;
 /** The maximum number of SELECTs in a UNION ALL. SQLite allows 500. */
 const maxTerms = 400;
 
-/** The member that contains the columns after the first {@link maxMembers}. */
 const moreName = "$more";
 const bytesHead = '{"$bytes":"';
 
 /**
- * Returns SQL for the members of the JSON image. JSON has no bytes: `json_object` would fail for
- * bytes, and so would the write. A string remains a string, even if its content looks like JSON.
+ * JSON has no bytes: `json_object` would fail for bytes, and so would the write. A string remains a
+ * string, even if its content looks like JSON.
  */
 function membersText(columns: readonly ImageColumn[], valueOf: (name: string) => string): string {
   const members = columns.slice(0, maxMembers).map(({ name }) => {

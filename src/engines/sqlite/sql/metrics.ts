@@ -29,8 +29,8 @@ function ofIntegers(column: ColumnInfo, metric: (sum: Fragment) => Fragment): Fr
 }
 
 /**
- * The metrics of SQLite, whose own `sum()` fails beyond 64 bits and adds decimals as doubles. An
- * exact number is a {@link toSortableDecimal} string until it is decoded.
+ * SQLite's `sum()` fails beyond 64 bits and adds decimals as doubles. An exact number is a
+ * {@link toSortableDecimal} string until it is decoded.
  */
 export const sqliteMetrics: MetricDialect = {
   // In an existing NOCASE column, the minimum could be any of several equal strings.
@@ -67,7 +67,6 @@ function isDouble({ kind }: ColumnInfo): boolean {
   return arithmetic === "double" || arithmetic === null;
 }
 
-/** The SQL functions for metrics, which each connection of a SQLite driver registers. */
 export const metricFunctions: readonly (readonly [
   name: string,
   work: (first: unknown, second: unknown, third: unknown) => string | number | null,
@@ -98,7 +97,6 @@ export const metricFunctions: readonly (readonly [
   }],
 ];
 
-/** The state of a metric on SQLite: the sum so far in {@link exactSumAggregate}. */
 export interface ExactSumState {
   exact: ExactDecimal;
   /** The part of the sum that `exact` lacks, in millionths: an integer that a double can hold. */

@@ -2,10 +2,7 @@ import { firstCodePoints } from "../../../sql/code_points.ts";
 import type { PreviewDialect } from "../../../sql/preview_dialect.ts";
 import { identifier, sql } from "../../../sql/fragment.ts";
 
-/**
- * Reads only the beginnings of values: of a string as bytes, four for each character, because
- * `substr` of a string ends at U+0000. A cell can have any type.
- */
+/** Reads a string's beginning as bytes, four for each character: `substr` ends at U+0000. */
 export const sqlitePreview: PreviewDialect = {
   selected({ dbName }, length) {
     const name = identifier(dbName);

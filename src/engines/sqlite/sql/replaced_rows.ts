@@ -12,7 +12,6 @@ export const sqliteReplacedRowsTable =
 export interface ReplacementTrigger {
   /** Distinguishes the trigger from the table's other triggers. */
   readonly label: string;
-  /** The time and the event, for example `AFTER INSERT`. */
   readonly moment: string;
   readonly when: string | null;
   readonly body: readonly string[];
@@ -105,7 +104,6 @@ function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonl
   return [`${touch(table)} WHERE EXISTS (SELECT 1 FROM ${gone})`, `DELETE FROM ${gone}`];
 }
 
-/** Records a `touch` if another trigger has written a new row with the key of a deleted row. */
 function touchesOfTakenRows(
   table: RecordedTable,
   schemaPrefix: string,
@@ -171,7 +169,6 @@ function recordReplaced(
   ];
 }
 
-/** Updates the copy of a row in the notes, after a trigger has changed the row. */
 function updateNote(table: RecordedTable): string {
   if (table.rowId === null) return deleteNote(table);
   return `UPDATE "_service_replaced" SET "row" = ${rowText("NEW", table)}, image = ${
@@ -224,7 +221,6 @@ function conflictKeys(
 }
 
 interface Candidates {
-  /** The FROM and WHERE clauses for the rows that have a unique value in common with NEW. */
   readonly from: string;
   readonly conflictKey: string;
 }

@@ -12,7 +12,6 @@ import { affinityOf } from "./column_type.ts";
 import { writeJson } from "../../../schema/exact_json.ts";
 import { isAny } from "../../../schema/structured/structured_value.ts";
 
-/** The SQL of SQLite for conditions on row images, which are values and not rows of the table. */
 export const sqliteImages: ImageDialect = {
   // Each row is a SELECT in a UNION ALL. SQLite allows 500.
   maxRows: 100,
@@ -68,7 +67,6 @@ function fits(value: SqlValue, column: ColumnInfo): boolean {
   }
 }
 
-/** Returns a table expression of keys, as the member `listed` of a dialect requires. */
 export function keysAsTable(
   keys: readonly (readonly SqlValue[])[],
   columns: readonly ColumnInfo[],
@@ -84,7 +82,6 @@ export function keysAsTable(
   return sql`(SELECT key AS ${ordinal}, ${join(cells, ", ")} FROM json_each(${items}))`;
 }
 
-/** Converts numbers in a key to strings, if the column with which they are compared has strings. */
 function comparable(
   key: readonly SqlValue[],
   columns: readonly ColumnInfo[],

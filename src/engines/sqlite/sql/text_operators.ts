@@ -9,10 +9,7 @@ import { textTimeCheck } from "./time_check.ts";
 /** The SQL function of case folding (`fold`), because SQLite itself folds only ASCII. */
 export const foldFunctionName = "service_fold";
 
-/**
- * The SQL function for LIKE patterns with a long part between two `%`. SQLite's GLOB would compare
- * such a part at each position of a string, and cannot be aborted.
- */
+/** GLOB would compare a long part at each position of a string, and cannot be aborted. */
 export const likeFunctionName = "service_like";
 
 /** The text operators, without LIKE, which can block the process for seconds on a long literal. */

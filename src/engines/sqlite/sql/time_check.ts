@@ -1,8 +1,8 @@
 import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
- * The SQL function that checks the time limit. It returns 1, or {@link overLimitResult}. Its
- * argument is the number of bytes that the next condition examines, or NULL to check now.
+ * Returns 1, or {@link overLimitResult}. The argument is the bytes that the next condition
+ * examines, or NULL to check now.
  */
 export const timeCheckFunctionName = "service_time_check";
 
@@ -13,8 +13,8 @@ export const rowBytesFunctionName = "service_row_bytes";
 export const overLimitResult: bigint = -(2n ** 63n);
 
 /**
- * Returns a time check that runs only for some rows, chosen by the remainder of an integer or by
- * random(), because each call takes 1 µs. The divisor is prime: all ids can be multiples of 10.
+ * Checks only some rows, because each call takes 1 µs. The divisor is prime: all ids can be
+ * multiples of 10.
  */
 export function scanCheck(column?: Fragment, integer?: Fragment): Fragment {
   if (integer !== undefined) return sql`(${integer} % 61 OR abs(${name}(NULL)))`;
@@ -23,17 +23,14 @@ export function scanCheck(column?: Fragment, integer?: Fragment): Fragment {
     : sql`(random() & 15 OR abs(${name}(nullif(${column}, ${column}))))`;
 }
 
-/** Returns a HAVING clause that checks the time once for each row of a group. */
 export function groupCheck(check: Fragment): Fragment {
   return sql` HAVING count(*) FILTER (WHERE ${check}) >= 0`;
 }
 
-/** Removes the time checks from a SQLite statement: {@link scanCheck}, {@link groupCheck}. */
 export function withoutRowChecks(text: string): string {
   return text.replace(groupChecks, "").replace(rowChecks, "1");
 }
 
-/** Returns SQL that checks the time, for use before a slow condition on a long string. */
 export function textTimeCheck(operand: Fragment): Fragment {
   return sql`abs(${name}(octet_length(${operand})))`;
 }

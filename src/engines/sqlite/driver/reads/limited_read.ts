@@ -21,7 +21,6 @@ export interface LimitedReadsOptions {
   readonly reader: SqliteConnection;
   readonly clock: Clock;
   readonly threads: ReaderThreads;
-  /** Returns the length of the longest value written since the last call, or 0. */
   readonly takeLongestWritten: () => number;
 }
 
@@ -33,13 +32,9 @@ const knownLimit: TimeLimit = {
   limitMs: (_now, sorts) => sorts ? shortScanMs : 4 * shortScanMs,
 };
 
-/** Runs a read of a request. Returns the rows, or a promise of the rows if the read is slow. */
 export type RunLimitedRead = (statement: Statement) => QueryResult | Promise<QueryResult>;
 
-/**
- * Runs the reads of a SQLite file that can examine many rows. A long read would block all requests,
- * so it is aborted in the main thread, and starts again in another thread.
- */
+/** A long read would block all requests: the main thread aborts it, and another thread runs it. */
 export class LimitedReads {
   readonly #options: LimitedReadsOptions;
   readonly #inline: InlineTimeLimit = new InlineTimeLimit();
@@ -119,7 +114,6 @@ export class LimitedReads {
     return threads.run({ statement, limits, bytes, inline, measured });
   }
 
-  /** Runs a statement that selects one number. Returns null if the statement takes too long. */
   #measure(statement: Statement): number | null {
     const time = fixedTimeLimit(maxInlineMeasureMs, () => false);
     try {
@@ -166,7 +160,6 @@ const maxMeasureMs = 5_000;
 
 export interface RowWidthsOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
-  /** Returns the length of the longest value written to any table since the last call. */
   readonly takeLongestWritten: () => number;
   readonly measure: (statement: Statement) => number | null;
   readonly measureElsewhere: (statement: Statement) => Promise<number>;
@@ -176,7 +169,6 @@ export interface RowWidthsOptions {
 export interface ReadStrategy {
   /** True to read all rows together, which is faster. Their bytes are counted afterwards. */
   readonly atOnce: boolean;
-  /** True if the main thread must not read the rows, whatever the limits are. */
   readonly isElsewhere: boolean;
 }
 
@@ -211,7 +203,6 @@ export class RowWidths {
     this.#options = options;
   }
 
-  /** Returns how to read the rows of a statement. `plan` is null for SQL without a plan. */
   strategyFor(plan: Plan | null, maxBytes: number): ReadStrategy {
     const rows = plan === null ? null : rowsOf(plan);
     const written = this.#options.takeLongestWritten();
@@ -279,9 +270,7 @@ export class RowWidths {
 
 interface RowsOfPlan {
   readonly table: TableInfo;
-  /** The maximum number of rows. 0 if the result is only a number. */
   readonly most: number;
-  /** True if the result contains each row at most once. */
   readonly isOnce: boolean;
 }
 

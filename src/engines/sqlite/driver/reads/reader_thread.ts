@@ -6,10 +6,8 @@ import type { SqliteLibrary } from "../sqlite_library.ts";
 import type { ConnectionAdditions } from "../application_functions.ts";
 import type { ReaderAnswer, ReaderStartData, ThreadRead } from "./serve_reads.ts";
 
-/** A thread that reads a SQLite file on a separate connection, one statement at a time. */
 export interface ReaderThread {
   post(read: ThreadRead): void;
-  /** Ends the read with this number, if the thread still runs it. */
   cancel(id: number): void;
   close(): Promise<void>;
 }
@@ -22,23 +20,18 @@ export interface ReaderThreadOptions {
   /** Aborts the start of the thread. `startReaderThread` then rejects. */
   readonly signal: AbortSignal;
   onAnswer(answer: Exclude<ReaderAnswer, string>): void;
-  /** Called if the thread ends unexpectedly after its start. */
   onEnd(error: unknown): void;
 }
 
 /**
- * The number of file descriptors to reserve: eight times as many as a thread opens. `new Worker`
- * ends the process if no descriptor is left.
+ * File descriptors to reserve, eight times a thread's. Without any, `new Worker` ends the process.
  */
 const reservedDescriptors = 64;
 
 /** The maximum wait for a thread to end, in milliseconds. A long comparison delays the end. */
 const maxCloseMs = 2_000;
 
-/**
- * Starts a thread that reads a SQLite file, and does not keep the process alive. Rejects if the
- * thread's program fails, or, as `overloaded`, if too few file descriptors are free.
- */
+/** Does not keep the process alive. Rejects as `overloaded` if too few descriptors are free. */
 export async function startReaderThread(options: ReaderThreadOptions): Promise<ReaderThread> {
   const { path, library, additions, clock, signal } = options;
   const threads = await import("node:worker_threads");
@@ -98,7 +91,6 @@ export async function startReaderThread(options: ReaderThreadOptions): Promise<R
   };
 }
 
-/** Returns the file URL of the thread's program, or a data URL that imports a remote program. */
 function program(): URL {
   const url = new URL("./serve_reads.ts", import.meta.url);
   if (url.protocol === "file:") return url;

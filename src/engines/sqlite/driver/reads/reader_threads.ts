@@ -46,7 +46,6 @@ export class ReaderThreads implements DriverThreads {
   #observe: Observer = () => {};
   #nextId = 1;
   #starting: Promise<void> | null = null;
-  /** True if the next thread starts even before a read waits for it. */
   #isEager = false;
   /** False if no thread can ever start, unlike during a temporary lack of file descriptors. */
   #isPossible: boolean;
@@ -70,7 +69,6 @@ export class ReaderThreads implements DriverThreads {
     this.#observe = observe;
   }
 
-  /** Runs a read. Rejects with `overloaded` if too many reads wait, or this read waits too long. */
   run(read: SlowRead): Promise<QueryResult> {
     if (this.#closing.signal.aborted) return Promise.reject(closed());
     if (!this.#isPossible) return new Promise((resolve) => resolve(read.inline()));

@@ -31,7 +31,6 @@ export type ReaderAnswer =
   | "ready"
   | "closed"
   | { readonly result: QueryResult; readonly bytesLeft: number; readonly ms: number }
-  /** The kind of a DatabaseError, or null for any other error. */
   | { readonly kind: DatabaseErrorKind | null; readonly reason: string };
 
 // The cast is safe: only the driver starts this module, and passes this data.

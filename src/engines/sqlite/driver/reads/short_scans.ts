@@ -64,7 +64,6 @@ export class ShortScans {
   }
 }
 
-/** Returns how many values a scan examines in each row, or Infinity if it reads other tables. */
 function valuesOf(plan: ScanPlan): number {
   const compared = 1 + valuesOfFilter(plan.where);
   return plan.kind === "count"
@@ -102,7 +101,6 @@ export function longColumns({ own, columns }: TableInfo): readonly ColumnInfo[] 
   return own ? columns.filter(({ kind }) => kindProperties[kind].isLong) : columns;
 }
 
-/** Returns the statement that selects the greatest total length of these columns in any row. */
 export function widestRowStatement(table: TableInfo, columns: readonly ColumnInfo[]): Statement {
   const lengths = columns.map(({ dbName }) => sql`ifnull(octet_length(${identifier(dbName)}), 0)`);
   return toStatement(

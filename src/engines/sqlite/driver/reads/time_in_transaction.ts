@@ -5,10 +5,7 @@ import { fixedTimeLimit, type TimeLimit } from "../read_limits.ts";
 /** The time limit of a statement during which all other requests wait, in milliseconds. */
 const maxLockingMs = 100;
 
-/**
- * Returns the time limit of a statement in a transaction, or null. Reads before a write have a
- * limit, because a client's filter can be slow. Reads by application code have the normal limit.
- */
+/** Reads before a write have a limit, because a client's filter can be slow. */
 export function timeInTransaction(statement: Statement): TimeLimit | null {
   // The cast is safe: only the compiler adds a plan to a statement.
   const plan = "plan" in statement ? (statement as PlannedStatement).plan : null;

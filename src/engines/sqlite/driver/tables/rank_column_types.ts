@@ -5,7 +5,6 @@ import type { ColumnKind } from "../../../../schema/kind.ts";
 import type { SqlValue } from "../../../../sql/fragment.ts";
 import { defaultTimestampFormat, isTimestampFormat } from "../../sql/decoders.ts";
 
-/** The type of a SQLite column in the API, inferred from the column's declaration or its rows. */
 export type InferredType = Pick<
   ColumnInfo,
   "kind" | "precision" | "scale" | "maxLength" | "timestampFormat" | "databaseType"
@@ -58,7 +57,6 @@ function wholeNumber(text: string): number | null {
   return /^\s*\d+\s*$/.test(text) ? Number(text) : null;
 }
 
-/** Returns the kind that the declared type names, or null for a vague name like INTEGER_OR_TEXT. */
 function declaredKind(declared: string, name: string): ColumnKind | null {
   const found = kindEntries(declaredKinds).find(([_kind, own]) => own?.[0].test(name) === true);
   if (found === undefined) return null;

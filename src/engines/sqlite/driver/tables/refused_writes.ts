@@ -10,10 +10,7 @@ interface WrittenTable {
   readonly columns: readonly { readonly name: string; readonly generated: boolean }[];
 }
 
-/**
- * Returns the tables whose writes SQLite cannot prepare, with reasons. For example, a trigger, an
- * index or a generated column uses a function or a collation that only another program defines.
- */
+/** Returns tables whose writes SQLite cannot prepare: they use a function of another program. */
 export async function refusedWrites(
   driver: Driver,
   tables: readonly WrittenTable[],
@@ -51,10 +48,8 @@ export async function refusedWrites(
   }
 }
 
-/** The kinds of errors for a file that is read-only, or that another program keeps locked. */
 const unwritable: ReadonlySet<string> = new Set(["read-only", "unavailable"]);
 
-/** Returns generated columns that no statement can read, because they use a missing function. */
 export async function unreadableColumns(
   connection: Connection,
   table: string,
@@ -69,7 +64,6 @@ export async function unreadableColumns(
   return reasons;
 }
 
-/** Returns the columns of a table or view whose collation only another program defines. */
 export async function unknownCollations(
   connection: Connection,
   table: string,
@@ -104,7 +98,6 @@ export async function reasonWithCollations(
   return named.length === 0 ? reason : `it cannot be read: ${named.join(", ")}`;
 }
 
-/** Returns a statement's missing function or collation. `ignoresOthers` ignores other errors. */
 async function missingIn(
   connection: Connection,
   statement: Fragment,

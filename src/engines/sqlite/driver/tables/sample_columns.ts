@@ -16,7 +16,6 @@ import { type InferredType, rankColumnTypes } from "./rank_column_types.ts";
 
 export interface DeclaredColumn {
   readonly name: string;
-  /** The declared type, or an empty string if there is none. */
   readonly type: string;
 }
 
@@ -31,7 +30,6 @@ export function inferSampledColumn(
   return {
     ...plainColumn,
     ...fitting,
-    // Integers that a JavaScript number would round are read as bigints.
     isWide: fitting.kind === "integer" &&
       (/BIG|INT8/i.test(type) || typical.some((value) => typeof value === "bigint")),
     exactCase: fitting.kind === "uuid",
@@ -42,8 +40,8 @@ export function inferSampledColumn(
 }
 
 /**
- * Returns the values that determine a column's kind: those of its affinity's storage class, unless
- * most values have another class. An empty BLOB says as little as NULL.
+ * Returns the values of the affinity's storage class, unless most values have another class. An
+ * empty BLOB says as little as NULL.
  */
 function typicalValues(declared: string, values: readonly SqlValue[]): readonly SqlValue[] {
   const affinity = affinityOfType(declared);
@@ -94,13 +92,11 @@ export async function readKeyEnds(
   return rows.flat();
 }
 
-/** Returns SQL for a value, or for only the beginning of a long value. */
 function firstPart(column: Fragment): Fragment {
   return sql`CASE typeof(${column}) WHEN 'text' THEN substr(${column}, 1, 64)
     WHEN 'blob' THEN substr(${column}, 1, 1) ELSE ${column} END`;
 }
 
-/** Returns the first type that all values fit. Every value fits the last type. */
 function fittingType(
   types: readonly InferredType[],
   values: readonly SqlValue[],

@@ -1,14 +1,10 @@
-/** A table, view or virtual table, as `pragma_table_list` returns it. */
 export interface TableListEntry {
   readonly name: string;
   readonly type: string;
   readonly sql: string;
 }
 
-/**
- * Returns the tables in which virtual tables store their content. If the library lacks a module,
- * the function recognizes its tables by the names of common modules.
- */
+/** If the library lacks a module, the function recognizes its tables by common modules' names. */
 export function shadowTables(
   listed: readonly TableListEntry[],
   modules: ReadonlySet<string>,
@@ -45,7 +41,6 @@ function isNamedBy(
 const fullText3 = /^(?:content|segments|segdir|docsize|stat)$/;
 const spatial = /^(?:node|rowid|parent)$/;
 
-/** The suffixes that modules of SQLite and common extensions add to the virtual table's name. */
 const endingsOf: ReadonlyMap<string, RegExp> = new Map([
   ["fts3", fullText3],
   ["fts4", fullText3],
@@ -57,7 +52,6 @@ const endingsOf: ReadonlyMap<string, RegExp> = new Map([
   ["vec0", /^(?:info|chunks|rowids|auxiliary|(?:vector_chunks|metadatachunks|metadatatext)\d+)$/],
 ]);
 
-/** For an unknown module: the suffixes of all known modules. */
 const allEndings = {
   test: (ending: string) => [...endingsOf.values()].some((endings) => endings.test(ending)),
 };

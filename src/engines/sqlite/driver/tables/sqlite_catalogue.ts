@@ -12,7 +12,6 @@ const columnFacts = {
   type: cell.text(`CASE WHEN upper(c.type) = 'ANY' AND ${hasStrictAny} THEN '' ELSE c.type END`),
   notNull: cell.flag(`c."notnull"`),
   defaultSql: cell.textOrNull("c.dflt_value"),
-  /** The column's position in the primary key, from 1. 0 for a column outside of the key. */
   keyPosition: cell.number("c.pk"),
   // In the result of this PRAGMA, 2 means VIRTUAL and 3 means STORED.
   generated: cell.flag("c.hidden IN (2, 3)"),
@@ -20,7 +19,6 @@ const columnFacts = {
 
 export type FileColumn = NamedRow<typeof columnFacts>;
 
-/** Reads the columns of one table or view, or of all tables. */
 export async function readFileColumns(
   connection: Connection,
   table: string | null = null,
@@ -63,7 +61,6 @@ const uniqueIndexFacts = {
   /** True for the index of the primary key. A key that is the row id has no index. */
   isKey: cell.flag("i.origin = 'pk'"),
   isPartial: cell.flag("i.partial"),
-  /** The CREATE INDEX statement, or null for the index of a constraint. */
   statement: cell.textOrNull(
     "(SELECT s.sql FROM sqlite_schema AS s WHERE s.type = 'index' AND s.name = i.name)",
   ),
@@ -74,7 +71,6 @@ const uniqueIndexFacts = {
 
 export type FileUniqueIndex = NamedRow<typeof uniqueIndexFacts>;
 
-/** Reads the unique indexes of one table, or of all tables. */
 export async function readFileUniqueIndexes(
   connection: Connection,
   table: string | null = null,
