@@ -242,7 +242,7 @@ function versionStep(
     : null;
 }
 
-/** `PUT /:id`: replaces a whole row. Omitted writable fields are reset to their default or null. */
+/** Omitted writable fields are reset to their default or null. */
 export const replace: typeof update = {
   ...update,
   name: "replace",
@@ -252,7 +252,6 @@ export const replace: typeof update = {
   },
 };
 
-/** Completes a replaced row: resets the omitted columns that the client is allowed to set. */
 export function completeReplacement(
   given: ReadonlyMap<ColumnInfo, unknown>,
   resource: Resource,

@@ -12,7 +12,6 @@ import { didYouMean } from "../../problem/nearest_name.ts";
 import { invalidParameter } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/** The parsed query of an aggregate. Some metrics are used only to filter or sort its groups. */
 export interface AggregateQuery extends Pick<AggregatePlan, "keys" | "having" | "order" | "limit"> {
   /** The requested metrics, or the count if the request names no metric. */
   readonly metrics: readonly Metric[];
@@ -23,10 +22,7 @@ export interface AggregateQuery extends Pick<AggregatePlan, "keys" | "having" | 
 /** The maximum number of groups in one response, with and without `limit`. */
 const groupLimits: PageLimits = { defaultLimit: 1_000, maxLimit: 1_000 };
 
-/**
- * Parses the query parameters of an aggregate, except for its filter. Unknown fields, hidden fields
- * and fields of unsuitable kinds cause identical 400 responses, which reveal no hidden field.
- */
+/** Hidden, unknown and unsuitable fields cause identical 400s, which reveal no hidden field. */
 export function parseAggregateQuery(
   query: Query,
   { groups, filters }: Pick<Resource, "groups" | "filters">,
@@ -61,7 +57,6 @@ export function parseAggregateQuery(
   };
 }
 
-/** Parses the metrics of an aggregate. Throws a 400 for fields that are unknown or hidden. */
 export function parseMetrics(
   query: Query,
   { count, ofColumns }: AggregateColumns,
@@ -74,7 +69,6 @@ export function parseMetrics(
   return isCounted ? [count, ...metrics] : metrics;
 }
 
-/** Parses a list such as `a,b`, and converts each distinct name to a value. */
 function parseList<T>(
   query: Query,
   parameter: string,

@@ -12,7 +12,6 @@ import type { View } from "../shape/output.ts";
 
 type Stored = readonly SqlValue[];
 
-/** Reads the rows of a preview, in which the SELECT truncates long values. */
 export function fetchPreview(
   connection: Connection,
   plan: ReadPlan,
@@ -41,7 +40,7 @@ function cutRow(selected: Stored, { columns, preview }: ReadPlan, reader: RowRea
     if (beginning === null) return;
     cut.push(column);
     const isDocument = column.kind === "json" && typeof beginning === "string";
-    // A truncated JSON document is no valid JSON. The row gets it as a string below.
+    // A truncated JSON document is no valid JSON, so the row gets the text as a string below.
     cells[index] = isDocument ? null : beginning;
     if (isDocument) texts[column.name] = beginning;
   });
@@ -55,11 +54,10 @@ export type CutColumns = readonly (readonly ColumnInfo[])[];
 const maxLength = 1_000;
 
 /**
- * Parses the query parameter `preview`: the number of characters (for binary values: of bytes) to
- * which values are truncated. Returns null if the parameter is absent. Throws a 400 unless it is a
- * whole number from 1 to 1,000. A row lists its truncated fields in `_cut`. A truncated document is
- * a string: the beginning of the JSON text in the database. Primary keys, foreign keys, columns of
- * relations and included rows are never truncated.
+ * Parses `preview`: the number of characters (for binary values: of bytes) to which values are
+ * truncated; null if absent. Throws a 400 unless the number is whole and from 1 to 1,000. A row
+ * lists its truncated fields in `_cut`. A truncated document is a string, the beginning of its
+ * JSON. Keys, columns of relations and included rows are never truncated.
  */
 export function parsePreview(query: Query): number | null {
   const text = query.get("preview");

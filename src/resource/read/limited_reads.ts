@@ -5,10 +5,7 @@ import { minStreamedLength } from "../../protocol/text_stream.ts";
 import { addressGroup } from "../../guard/client_address.ts";
 import type { ResourceCall } from "../model/operation.ts";
 
-/**
- * Returns the connection for reads that can examine many rows (all except reads by key). The
- * configuration limits the time of a read, and `maxBytes` its bytes (default: `maxAnswerBytes`).
- */
+/** Returns the connection for all reads except reads by key. It limits their time and bytes. */
 export function limitedReadConnection(
   call: ResourceCall,
   maxBytes = call.resource.readCosts.maxAnswerBytes,
@@ -16,16 +13,12 @@ export function limitedReadConnection(
   return call.resource.driver.reads(new CallLimits(call, maxBytes));
 }
 
-/** Runs `work` within the limit of concurrent reads, like {@link limitedReadConnection}. */
 export function limitedWork<T>(call: ResourceCall, work: () => Promise<T>): Promise<T> {
   const { driver, readCosts } = call.resource;
   return driver.limited?.(new CallLimits(call, readCosts.maxAnswerBytes), work) ?? work();
 }
 
-/**
- * Returns {@link limitedReadConnection} for reads of rows that the response contains. If the
- * response would exceed the memory limit for undelivered responses, the reads fail with a 503.
- */
+/** Fails reads with a 503 if the response exceeds the memory limit for undelivered responses. */
 export function responseReadConnection(call: ResourceCall): Connection {
   const { inflight, readCosts: { maxAnswerBytes } } = call.resource;
   const { delivery } = call.request;

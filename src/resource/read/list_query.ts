@@ -76,7 +76,7 @@ function addedName(index: number, { table: { columns } }: Resource): string {
   return name;
 }
 
-/** Plans sort keys from related rows and documents. An unreadable related row has no sort value. */
+/** An unreadable related row has no sort value. */
 function planAdded(
   added: readonly (RelatedOrder | PathColumn)[],
   related: ReadonlyMap<Resource, Grant>,
@@ -91,7 +91,6 @@ function planAdded(
 
 export type ListQuery = ReturnType<typeof parseListQuery>;
 
-/** Returns a filter that excludes soft-deleted rows, unless the query has `withDeleted=true`. */
 export function softDeleteFilter(
   query: Query,
   { undeleted }: Pick<Resource, "undeleted">,
@@ -131,7 +130,6 @@ export const offsetParameter: ReadonlySet<string> = new Set(["offset"]);
 /** The maximum of `offset`. For later rows, a client uses cursors, whose cost does not grow. */
 const maxOffset = 10_000;
 
-/** Parses `offset`. Throws a 400 if the query also has a cursor, or if `offset` is too large. */
 export function parseOffset(listQuery: ListQuery, query: Query, { table }: Resource): ListQuery {
   const text = query.get("offset");
   if (text === undefined) return listQuery;
@@ -210,7 +208,6 @@ export function planList(
   return { read, from, counted };
 }
 
-/** Returns the number of rows before a page, or null for an order whose values do not vary. */
 function rowsBeforePage(
   { order, after }: Pick<ListQuery, "order" | "after">,
 ): CountedPosition | null {
@@ -224,12 +221,11 @@ function fromOf(listQuery: ListQuery, table: TableInfo): Pick<ReadPlan, "from"> 
   return table.distinct ? {} : { from: offsetPosition(listQuery.after) };
 }
 
-/** Returns a cursor's position in a table without unique keys, or the start if `after` is null. */
 export function offsetPosition(after: CursorPosition | null): OffsetPosition {
   return after?.kind === "reached" ? { values: after.values, skip: after.skip } : startPosition;
 }
 
-/** Returns the shown columns and the columns of the order. Cursors contain values of the order. */
+/** Includes the columns of the order, because cursors contain their values. */
 function columnsFor({ view, order }: ListQuery, table: TableInfo): readonly ColumnInfo[] {
   const columns = columnsOf(view, table);
   const missing = order.map(({ column }) => column).filter((column) => !columns.includes(column));
@@ -243,10 +239,7 @@ export interface TotalCount {
 
 export type TotalCountPlan = ReturnType<typeof planTotalCount>;
 
-/**
- * Plans a list's total count. The plan contains an estimate only if the request asks for one, if
- * the engine supports estimates, and if the estimate reveals no more than the count does.
- */
+/** Plans an estimate only if requested, supported, and no more revealing than the count. */
 export function planTotalCount(
   where: Filter,
   mode: Exclude<TotalCountMode, "none">,
@@ -273,7 +266,7 @@ export function planTotalCount(
  */
 const minEstimated = 2_500;
 
-/** Fetches a list's total count. `found` is the number of rows read: the page and one row more. */
+/** `found` is the number of rows read: the page and one row more. */
 export async function fetchTotalCount(
   plan: TotalCountPlan,
   { read, found }: { readonly read: ReadPlan; readonly found: number },

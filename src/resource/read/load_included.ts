@@ -34,10 +34,7 @@ export interface IncludedReads {
   readonly most?: number;
 }
 
-/**
- * Loads included rows by one statement per relation, with the columns of {@link columnsOf}. Omits
- * rows of resources without a grant in `related`. Throws a 422 for too many rows or `bytes`.
- */
+/** Omits resources without a grant in `related`. Throws a 422 for too many rows or bytes. */
 export function loadIncluded(
   rows: readonly Row[],
   includes: readonly Include[],
@@ -81,7 +78,6 @@ function maxRowsUnder(includes: readonly Include[]): number {
 
 interface Loading extends IncludedReads {
   readonly related: ReadonlyMap<Resource, Grant>;
-  /** The number of rows that the response can still include. */
   left: number;
 }
 

@@ -5,7 +5,6 @@ import { requireUnchangedPosition, type RowPosition } from "../../plan/cursor.ts
 import { keyFilter, keyOf } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 
-/** The row after which a read continues, and the filter of the rows that the user can see. */
 export interface ContinuedRow {
   readonly position: RowPosition;
   readonly visible: Filter;

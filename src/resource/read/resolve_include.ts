@@ -11,14 +11,12 @@ import { type Include, noIncludes, type RelationFilter, viewOf } from "../shape/
 import type { Resource } from "../model/resource.ts";
 import { parseRelationFilter } from "./user_filter.ts";
 
-/** Resolves `include` to relations. Throws a 400 for an unknown relation or an invalid option. */
 export function resolveInclude(text: string | undefined, resource: Resource): readonly Include[] {
   return text === undefined || text === ""
     ? noIncludes
     : resolveAll(parseInclude(text), resource, "");
 }
 
-/** Returns the resources that an `include` reads: targets, link tables and tables in filters. */
 export function resourcesReadByIncludes(includes: readonly Include[]): ReadonlySet<Resource> {
   if (includes.length === 0) return noResources;
   return new Set(
@@ -30,7 +28,6 @@ export function resourcesReadByIncludes(includes: readonly Include[]): ReadonlyS
   );
 }
 
-/** Returns an include with default options. `include` contains the includes nested in it. */
 export function includeWithoutOptions(
   relation: Relation,
   target: Resource,
@@ -58,7 +55,7 @@ function resolveAll(
   });
 }
 
-/** Returns a problem that suggests a relation. The names are public: API descriptions list them. */
+/** The suggested names are public: API descriptions list the relations. */
 function unknownRelation(name: string, { relations, served }: Resource): Problem {
   const known = [...relations.values()].filter(({ target }) => served.get(target) !== undefined);
   const hint = didYouMean(name, known.map((relation) => relation.name));
@@ -89,7 +86,6 @@ function resolveOne(
   };
 }
 
-/** Resolves an item that requests metrics. Throws the 400 of `/aggregate` for invalid metrics. */
 function resolveAggregate(
   item: IncludeSyntax,
   relation: Relation,

@@ -40,13 +40,11 @@ import { requireFilter } from "../../filter/resolve_scope_filter.ts";
 import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
-/** Parses a filter over fields that the user can filter by. Returns null for `""`. Throws a 400. */
 export function parseUserFilter(text: string | undefined, resource: Resource): Filter | null {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
 }
 
-/** Resolves a filter built by code, with the checks of {@link parseUserFilter}. */
 export function resolveBuiltFilter(given: Rule, resource: Resource): Filter | null {
   return resolveCodeFilter(given, ownColumns(resource), resource.filters);
 }
@@ -69,7 +67,6 @@ export function comparisonsOf(text: string, resource: Resource): readonly Positi
   return found;
 }
 
-/** Parses the filter string of a query, or resolves the filter that server-side code has built. */
 export function parseQueryFilter(query: Query, resource: Resource): RelationFilter {
   const { codeFilter, isInBody } = query;
   if (codeFilter === undefined) {
@@ -218,9 +215,8 @@ function targetOf(relation: Relation, resource: Resource): Resource {
 }
 
 /**
- * Resolves a filter that code has built for a user. The user must have the right to filter by its
- * fields. If not, throws the same 400 as for a filter string. Returns null for a blank filter
- * template. Throws a plain Error for a column of another table, or for a value that is no filter.
+ * Throws the 400 of a filter string for fields by which the user may not filter. Throws a plain
+ * Error for a column of another table, or for no filter. Returns null for a blank filter template.
  */
 function resolveCodeFilter(
   given: Rule,
@@ -237,15 +233,14 @@ function resolveCodeFilter(
 }
 
 /**
- * Decides how the database finds related rows for a filter: separately for each row, or once. A
- * search for each row is cheap if the related column is unique, or if each related row belongs to
- * only one row. Otherwise the costs multiply. For example, `author.posts` in a filter of posts
- * examines all posts of an author for each post. Without an index, each search scans the related
- * table.
+ * Decides whether the database finds related rows separately for each row, or once. Separate
+ * searches are cheap if the related column is unique, or if each related row belongs to only one
+ * row. Otherwise the costs multiply: `author.posts` in a filter of posts examines all posts of an
+ * author for each post. Without an index, each search scans the related table.
  *
- * The parameter `looksOnce` is true if the preceding relations of the filter lead to each row at
- * most once. `isOnce` in the result is true if the related rows must be found once, and `looksOnce`
- * is true if each related row is examined at most once.
+ * The parameter `looksOnce` is true if the preceding relations lead to each row at most once. In
+ * the result, `isOnce` is true if the related rows must be found once, and `looksOnce` if each of
+ * them is examined at most once.
  */
 function planRelationEvaluation(
   { owner, steps: [step, second] }: Relation,

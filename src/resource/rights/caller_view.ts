@@ -7,9 +7,8 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 
 /**
- * Returns the resource, limited to the caller's fields and, if `safeNumbers` is true, to the safe
- * form of numbers. Related resources are limited in the same way. Returns `resource` itself if it
- * needs no limits. Throws if a function of the option `fields` throws.
+ * Limits the resource and its related resources to the caller's fields and, if `safeNumbers` is
+ * true, to the safe form of numbers. Returns `resource` itself if it needs no limits.
  */
 export function narrowForCaller(
   user: User | null,
@@ -22,9 +21,8 @@ export function narrowForCaller(
 }
 
 /**
- * Returns a string that is equal for two users with the same database role and with rights to the
- * same fields of the resource and of all related resources. The string is empty if nothing depends
- * on the user. It does not contain claims, because they can change with each token.
+ * Returns an equal string for users with the same database role and with rights to the same fields
+ * of the resource and its related resources. Contains no claims: they can change with each token.
  */
 export function fieldsKeyOf(user: User | null, resource: Resource): string {
   if (!resource.variesByCaller) return "";
@@ -71,7 +69,6 @@ class CallerView {
     return seen;
   }
 
-  /** Lets the database run the statements of the request with the role of the caller. */
   #actAs(seen: Resource, { driver, db, sqlPlans }: Resource, identityOf: IdentityOf): void {
     const acting = () => this.#acting ??= driverActingAs(driver, identityOf(this.#user));
     Object.defineProperties(seen, {
@@ -107,7 +104,6 @@ type IdentityOf = NonNullable<Resource["identityOf"]>;
 const none: ReadonlySet<never> = new Set();
 const noFields = Object.freeze({});
 
-/** Returns the properties of a limited resource that do not depend on the request. */
 function sharedView(resource: Resource, own: Partial<Resource>, safeNumbers: boolean): Resource {
   let views = resource.views.get(resource);
   if (views === undefined) resource.views.set(resource, views = new WeakMap());

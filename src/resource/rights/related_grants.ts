@@ -14,7 +14,6 @@ export const noAdditionalGrants: AdditionalGrants = Object.freeze({
   written: new Map(),
 });
 
-/** Returns the resources whose rows a relation reads: those of its link table and of its target. */
 export function resourcesReadByRelation(
   { steps }: Relation,
   { served }: Resource,
@@ -23,9 +22,8 @@ export function resourcesReadByRelation(
 }
 
 /**
- * Returns a filter for the rows of a `manyToMany` link table that the related grants allow. For
- * the caller, two rows are related only if a list of the link table would show their link. The
- * filter matches all rows if no resource serves the link table, or if there is no link table.
+ * Returns a filter for the links of a `manyToMany` relation that a list of the link table would
+ * show to the caller. Matches all rows if no resource serves a link table of the relation.
  */
 export function readableLinksFilter(
   { steps: [near, far] }: Relation,

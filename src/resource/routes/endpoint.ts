@@ -21,17 +21,13 @@ import { csv } from "../shape/csv.ts";
 import { ndjson } from "../shape/ndjson.ts";
 import { runOperation } from "../run_operation.ts";
 
-/** An endpoint of a resource: an operation, with the checks that precede it. */
 export interface Endpoint {
   readonly name: OperationName;
   readonly takesBody: boolean;
-  /** The media types of bodies that are not parsed as JSON. Default: none. */
   readonly rawTypes?: readonly string[];
-  /** Returns the query parameters that only this endpoint accepts, or undefined for none. */
   ownParameters(resource: Resource): ReadonlySet<string> | undefined;
   /** All kinds of access that the endpoint needs. Procedures check access themselves. */
   readonly accesses: readonly Access[];
-  /** The limits and challenges that the guard applies to requests; undefined if there are none. */
   protection(resource: Resource): OperationProtection | undefined;
   /** The capabilities, all of which must be enabled. Empty if the endpoint always exists. */
   readonly capabilities: readonly (keyof ResolvedCapabilities)[];
@@ -44,10 +40,8 @@ export interface Endpoint {
   call(request: ResourceRequest, user: User | null, resource: Resource): MaybePromise<ShapedReply>;
 }
 
-/** A route of a resource: an endpoint, its method and its path below the resource's path. */
 export interface Route {
   readonly method: string;
-  /** The path below the path of the resource: `/`, `/count`, `/:id`, `/:id/restore`. */
   readonly path: string;
   readonly endpoint: Endpoint;
 }
@@ -61,7 +55,6 @@ export function isRead({ method, endpoint }: Route): boolean {
   return method === "GET" || endpoint.name === "query";
 }
 
-/** Returns the endpoint of an operation, which exists only if all `capabilities` are enabled. */
 export function endpointOf<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   ...capabilities: Endpoint["capabilities"]
@@ -98,10 +91,7 @@ export function endpointOf<Intent, Plan, Outcome>(
   };
 }
 
-/**
- * Returns an endpoint that lists rows, or exports them if the parameter `format` or the client's
- * `Accept` names an export format. With `link=true`, the endpoint returns a link to the export.
- */
+/** Exports rows if `format` or `Accept` names an export format; `link=true` returns only a link. */
 export function listOrExport(listing: Endpoint, exports: ReadonlyMap<string, Endpoint>): Endpoint {
   return {
     ...listing,
@@ -150,7 +140,6 @@ function invalid(use: string): Problem {
 
 type Sending = Pick<ResourceRequest, "delivery" | "safeNumbers">;
 
-/** Returns a function that writes the response and stores it in the transaction of the write. */
 export function createReplyRecorder(
   record: RecordReply,
   request: Sending,

@@ -39,9 +39,8 @@ const rowParameters: readonly string[] = [
 const repeating: readonly string[] = ["cursor", "offset", "totalCount", "include"];
 
 /**
- * Calls a database function with the caller's database role, and returns its result as `data`. A
- * function that is not volatile runs in a read-only transaction with a time limit. If a resource
- * serves the returned table, its policies and fields apply to the returned rows.
+ * The function runs with the caller's role and, unless it is volatile, in a read-only transaction
+ * with a time limit. If a resource serves the returned table, its policies and fields apply.
  */
 export async function callFunction(
   first: DatabaseFunction,
@@ -75,7 +74,6 @@ const failuresOfCalls: ReadonlySet<DatabaseErrorKind> = new Set<DatabaseErrorKin
   ...["retryable", "forbidden", "writing-read", "failed-computation"] as const,
 ]);
 
-/** Throws a 422 that names the first argument that the database rejects for its type, if any. */
 async function refuseArgument(values: FunctionArguments, { driver }: Resource): Promise<void> {
   const typed = [...values].map(([{ column, type }, value]) => ({
     ...{ column, value },
@@ -241,7 +239,7 @@ function listQueryOf(
   return codeFilter === undefined ? ofRows : Object.assign(ofRows, { codeFilter });
 }
 
-/** Returns the returned table's resource, or a new resource, changed to read from the call. */
+/** Returns a copy of the served resource, or a new resource, whose rows are the call's result. */
 function resourceOfResult(
   called: DatabaseFunction,
   values: FunctionArguments,
@@ -256,7 +254,6 @@ function resourceOfResult(
   return found === undefined ? ofResult(table, { ...host, url }) : { ...found, url, table };
 }
 
-/** Returns the resource of the table whose rows a function returns, if a resource serves it. */
 export function servedResult(
   { result: { table: returned } }: DatabaseFunction,
   { tables, served, driver }: Resource,

@@ -33,10 +33,7 @@ import type { RecordReply } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 import { fieldsKeyOf } from "../rights/caller_view.ts";
 
-/**
- * Handles a request with an `Idempotency-Key`: executes it, or returns the stored response of the
- * first request with this key. A stored response costs no budget and needs no solved challenge.
- */
+/** A stored response of an earlier request costs no budget and needs no solved challenge. */
 export type HandleIdempotently = (
   execute: (record: RecordReply | null) => MaybePromise<Reply>,
   admission: IdempotentAdmission | null,
@@ -44,9 +41,7 @@ export type HandleIdempotently = (
 
 /** Executes each request with an `Idempotency-Key` once. */
 export interface IdempotentAnswers {
-  /** Returns the handler of a request. Throws a 400 if `header` is no valid idempotency key. */
   byKey(header: string, request: RoutedRequest, resource: Resource): HandleIdempotently;
-  /** Creates the table of idempotency records in the databases that store these records. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
   /** Deletes expired responses from tables. A key-value store deletes expired values itself. */
   purge(): Promise<void>;
@@ -161,7 +156,6 @@ export type RequestHandler = (
 
 export interface AnswerOptions extends RoutedRequestOptions {
   readonly guard: Guard;
-  /** The handler of requests with an `Idempotency-Key`, or null if the app ignores the header. */
   readonly idempotency: IdempotentAnswers | null;
 }
 
@@ -181,10 +175,7 @@ export function createRequestHandler(options: AnswerOptions): RequestHandler {
   };
 }
 
-/**
- * Counts a request with invalid credentials against the rate limit of its address. Resolves with
- * the headers that state the remaining limit. Throws a 429.
- */
+/** Counts a request with invalid credentials against its address's rate limit. Throws a 429. */
 export async function countRejectedRequest(
   route: ResourceRoute,
   received: ReceivedRequest,
@@ -212,11 +203,9 @@ export function haveRateLimit(routes: readonly ResourceRoute[]): boolean {
 interface GuardedAnswer {
   readonly guard: Guard;
   readonly protection: OperationProtection;
-  /** The handler for the request's `Idempotency-Key`, or null if the request has no such header. */
   readonly byKey: HandleIdempotently | null;
 }
 
-/** Handles a request: the guard counts and charges it, and then its operation runs. */
 function answerGuarded(
   request: RoutedRequest,
   { guard, protection, byKey }: GuardedAnswer,

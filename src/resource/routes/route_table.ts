@@ -6,10 +6,7 @@ import { reservedPathSegments } from "../../plan/key.ts";
 
 export type RouteTable = ReturnType<typeof createRouteTable>;
 
-/**
- * Creates the table of the routes of an app's resources. Throws a plain Error if two resources have
- * the same path, or if a resource has the path of another resource's route.
- */
+/** Throws a plain Error if a resource has the path, or a route's path, of another resource. */
 export function createRouteTable(resources: readonly Resource[]) {
   const urls = new Set<string>();
   for (const { url } of resources) {
@@ -40,7 +37,6 @@ export function createRouteTable(resources: readonly Resource[]) {
   return {
     /** All routes. Resources whose paths have more segments come first. */
     routes,
-    /** Returns the routes at a raw path, by method; null if there are none. */
     at: (path: string) => find(withoutSlash(path)),
     /**
      * Returns a raw path with the resource's path decoded, because clients can percent-encode any
@@ -55,10 +51,7 @@ export function createRouteTable(resources: readonly Resource[]) {
   };
 }
 
-/**
- * Returns the raw path segment of the id, or an empty string if the route has no id. The segments
- * are counted from the end, because an outer app can add segments at the start.
- */
+/** Counts segments from the end, because an outer app can add segments at the start. */
 export function idSegment(path: string, { path: pattern }: Route): string {
   if (!pattern.startsWith(idParameter)) return "";
   const trimmed = withoutSlash(path);
@@ -71,7 +64,6 @@ export function allowedMethods(methods: Iterable<string>): readonly string[] {
   return names.includes("GET") ? [...names, "HEAD"] : names;
 }
 
-/** Returns a 405 that lists the methods in `answered`, or a 404 if there are none. */
 export function methodProblem(method: string, answered: Iterable<string>): Problem {
   const allowed = allowedMethods(answered);
   return allowed.length === 0

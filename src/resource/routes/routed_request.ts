@@ -24,7 +24,6 @@ import { idSegment } from "./route_table.ts";
 /** The client of a routed request. The user and the address are determined when needed. */
 export interface Caller extends Pick<ResponseDelivery, "delivered" | "part">, BodyReceiver {
   user(): User | null;
-  /** Returns the address of the socket's peer, or null if the HTTP server does not report it. */
   address(): string | null;
 }
 
@@ -48,10 +47,7 @@ export interface RoutedRequestOptions extends EventLoopLimits {
   readonly clock: Clock;
 }
 
-/**
- * A routed request whose operation has not run yet, with the members that the guard and the
- * idempotency records need. This is a class, because closures for each request would be slow.
- */
+/** The operation has not run yet. A class, because closures for each request would be slow. */
 export class RoutedRequest implements WaitingRequest, ResponseDelivery {
   readonly request: Request;
   readonly target: RequestTarget;
@@ -63,7 +59,7 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
   /** True if the body is not JSON. Known after {@link body}. */
   isRaw = false;
 
-  /** Creates the request and looks up its user. The address and the body are read later. */
+  /** The address and the body are read later. */
   constructor(received: ReceivedRequest, route: ResourceRoute, options: RoutedRequestOptions) {
     this.request = received.request;
     this.target = received.target;
@@ -73,7 +69,6 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
     this.#options = options;
   }
 
-  /** Returns the client's address, or null if neither the server nor a trusted proxy reports it. */
   address(): string | null {
     return clientAddress(
       this.request.headers,
@@ -86,7 +81,6 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
     return callerIdentity(this.user, this.address());
   }
 
-  /** True if the client accepts only JSON numbers that a double represents exactly. */
   get safeNumbers(): boolean {
     const accept = this.request.headers.get("accept");
     return accept !== null && asksForSafeNumbers(accept);
@@ -113,7 +107,6 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
     return this.request.signal;
   }
 
-  /** Returns the body; no bytes if the operation takes none. Throws a 400, 408, 413 or 415. */
   body(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#reading === null) {
       const { takesBody, rawTypes } = this.#route.endpoint;
@@ -167,9 +160,8 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
   }
 
   /**
-   * Returns a string that is equal for all paths that lead to the same operation and row. The
-   * string has no final slash, and the id has the form that responses use. A malformed id stays
-   * unchanged. Throws a 400 for a malformed percent sequence.
+   * Returns an equal string for all paths to one operation and row: no final slash, and the id in
+   * the form of responses. Keeps a malformed id, but a malformed percent sequence is a 400.
    */
   operationPath(): string {
     const { path, resource: { url, table } } = this.#route;

@@ -138,7 +138,6 @@ function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
   };
 }
 
-/** If the request names a unique key, runs the upsert instead of the create. */
 function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
   const chosen = ({ query }: ResourceRequest, { capabilities }: Resource): Endpoint => {
     if (!query.has("on")) return creating;
@@ -163,10 +162,7 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
   };
 }
 
-/**
- * Returns an endpoint that reads like `reading`, but takes its parameters from a JSON body. A JSON
- * response has an ETag, which is a hash of its rows.
- */
+/** Reads like `reading`, with parameters from a JSON body. The ETag is a hash of the rows. */
 function queryByBody(reading: Endpoint): Endpoint {
   return {
     ...reading,
@@ -204,7 +200,6 @@ function queryOfBody(body: unknown, reading: Endpoint, resource: Resource): Quer
   return Object.assign(new Map(query), { isInBody: true } as const);
 }
 
-/** Adds an ETag to a JSON response, or returns a 304 if `If-None-Match` contains the ETag. */
 function taggedReply(reply: Reply, ifNoneMatch: string | null): MaybePromise<Reply> {
   const { status, headers, body } = reply;
   const isJson = headers["content-type"]?.startsWith(jsonContentType) === true;

@@ -48,7 +48,6 @@ function isTextOfNumber(kind: ColumnKind): boolean {
   return kindProperties[kind].arithmetic !== null && kindProperties[kind].json !== "number";
 }
 
-/** Returns a function that writes strings of digits without quotes, and other values by `write`. */
 function numberOr(write: Field["write"]): Field["write"] {
   return (value) => typeof value === "string" && number.test(value) ? value : write(value);
 }
@@ -87,7 +86,6 @@ function jsonField(value: unknown): string {
   return value === null ? "" : textField(writeJson(value));
 }
 
-/** Writes a list or an object of a computed field as JSON, and a `Date` as a string. */
 function objectField(value: unknown): string {
   // `JSON.stringify` returns undefined for a function.
   const json: string | undefined = writeJson(value);

@@ -22,13 +22,10 @@ export interface View {
   /** The selected values of documents, for columns that are not shown as a whole. */
   readonly parts: Selection["parts"];
   readonly computed: ComputedFields;
-  /** The included relations. In a row, the member with a relation's name contains the rows. */
   readonly include: readonly Include[];
-  /** True if only numbers that a double represents exactly are written as JSON numbers. */
   readonly safeNumbers: boolean;
 }
 
-/** A relation whose rows the output includes, with the fields of the related resource. */
 export interface Include {
   readonly relation: Relation;
   readonly target: Resource;
@@ -38,7 +35,6 @@ export interface Include {
   readonly limit: number;
   /** The metrics to output in place of the related rows. Empty if the output contains the rows. */
   readonly metrics: readonly Metric[];
-  /** The fields of the related rows, and the relations that are included in them. */
   readonly view: View;
 }
 
@@ -73,7 +69,6 @@ export const noneIncluded: readonly Included[] = Object.freeze([]);
 
 export const noIncludes: readonly Include[] = Object.freeze([]);
 
-/** Returns the computed and readable fields that `select` names, or all fields without `select`. */
 export function viewOf(
   resource: Selectable,
   select?: string,
@@ -212,7 +207,6 @@ export interface RelationFilter {
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 
-/** Returns the JSON response to a write of one row: the masked row with its ETag. */
 export function rowReply(
   status: number,
   row: Row,
@@ -229,10 +223,7 @@ export function rowReply(
   return jsonReply(status, body, { ...headers, ...(etag === null ? {} : etagHeaders(row, etag)) });
 }
 
-/**
- * Returns the JSON response to a batch: the masked rows without ETags, with the optimistic ids that
- * the client chose. The rows must have all columns.
- */
+/** `rows` must have all columns. The response has no ETags, but the client's optimistic ids. */
 export function rowsReply(
   status: number,
   { rows, recorded }: WrittenRows,

@@ -12,7 +12,6 @@ import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** The properties of a resource that determine which names `select` can contain. */
 export type Selectable = Pick<
   Resource,
   "fields" | "computed" | "relations" | "served" | "strictQuery" | "safeNumbers" | "withheld"

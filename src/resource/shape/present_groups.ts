@@ -9,7 +9,6 @@ export interface GroupView {
   /** The shown metrics. Other metrics only filter and sort the groups. */
   readonly metrics: readonly Metric[];
   readonly readable: readonly ColumnInfo[];
-  /** True if only numbers that a double represents exactly are written as JSON numbers. */
   readonly safeNumbers: boolean;
 }
 

@@ -22,10 +22,9 @@ import type { LockedRow } from "./write_matching_rows.ts";
 export const maxComparedRows = 100;
 
 /**
- * Requires that new rows are within a scope that tests other rows of the same table, for example if
- * only members of a team can create memberships of the team. A new row counts for this test only
- * after it has been permitted itself. Otherwise a user could create the membership that permits its
- * own creation. Throws a 403, and the transaction is rolled back.
+ * Requires that new rows are within a scope that tests other rows of the same table. A new row
+ * counts for this test only after it has been permitted itself. Otherwise a user could create the
+ * team membership that permits its own creation. Throws a 403, which rolls the transaction back.
  */
 export async function requireNewRows(
   { grant, resource }: WriteCall,
@@ -70,7 +69,6 @@ export async function requireChangedRows(
   await requireNewRows(write, keys, connection, changed.map(({ bodyPath }) => bodyPath));
 }
 
-/** Inserts rows, checks the scope and runs after-hooks. Returns new rows in the order of `rows`. */
 export async function insertRows(
   rows: readonly Assignments[],
   bodyPaths: readonly BodyPath[],
@@ -148,11 +146,11 @@ function rowsPerStatement(
 }
 
 /**
- * Puts the rows that an INSERT returned into the order of its VALUES, because no engine guarantees
- * that order. A row with a key in VALUES is found by this key. Generated keys show the order only
- * if they increase. SQLite generates random keys once a row has the largest possible key, and a
- * Postgres sequence can count down. If the keys do not increase, throws {@link UnorderedKeysError},
- * and the rows are inserted one by one.
+ * Puts the rows that an INSERT returned into the order of VALUES, because no engine guarantees that
+ * order. A row with a key in VALUES is found by this key. Generated keys show the order only if
+ * they increase: SQLite generates random keys after the largest possible key, and a Postgres
+ * sequence can count down. Otherwise throws {@link UnorderedKeysError}, and rows are inserted one
+ * by one.
  */
 function inOrderOf(
   rows: readonly Assignments[],

@@ -119,7 +119,6 @@ export interface MatchingRows extends Pick<KeyedRows, "where" | "columns"> {
   readonly limit: number;
 }
 
-/** Reads at most `limit` + 1 matching rows in key order. Throws a 400 for more than `limit`. */
 export async function readMatching(
   { where, columns, limit }: MatchingRows,
   { table, reader }: Resource,

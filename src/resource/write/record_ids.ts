@@ -17,7 +17,6 @@ export interface WrittenRow {
 
 export const noOptimisticIds: OptimisticIds = Object.freeze(new Map<string, string>());
 
-/** Runs work in a transaction. Records the optimistic ids of its rows, unless `idsOf` is null. */
 export async function writeRecordingIds<Written>(
   idsOf: ((written: Written) => OptimisticIds) | null,
   { table, reader }: Resource,
@@ -35,7 +34,6 @@ export async function writeRecordingIds<Written>(
   };
 }
 
-/** Runs {@link writeRecordingIds} for one row with a known key. The optimistic id can be null. */
 export async function writeRecordingId(
   { key, optimisticId }: { readonly key: Key; readonly optimisticId: string | null },
   resource: Resource,
@@ -47,7 +45,6 @@ export async function writeRecordingId(
   return { row: written, optimisticId: recorded.size === 0 ? null : optimisticId };
 }
 
-/** Returns a function that returns the items' ids by key, or null if no item has an id. */
 export function idsOfItems(
   items: readonly { readonly key: Key; readonly optimisticId: string | null }[],
   resource: Resource,
@@ -59,7 +56,6 @@ export function idsOfItems(
   return ids.length === 0 ? null : () => new Map(ids);
 }
 
-/** Returns a function that assigns `ids` to the written rows in order, or null if all are null. */
 export function idsOfRows(
   ids: readonly (string | null)[],
   table: TableInfo,

@@ -23,7 +23,7 @@ import { parseOptimisticId } from "./values/new_row_values.ts";
 import { invalidField } from "./values/parse_fields.ts";
 import { deletionLock, readByKeys } from "./read_rows_to_write.ts";
 
-/** The row that a request addresses in its path. `key` is null for an invalid id. */
+/** `key` is null for an invalid id. */
 export interface PathRow {
   readonly segment: string;
   readonly key: Key | null;
@@ -41,16 +41,12 @@ export function parsePathRow({ segment, header }: ResourceRequest, { table }: Re
   return { segment, key: parseKey(segment, table), ifMatch: header("if-match") };
 }
 
-/**
- * Returns the optimistic id in the header of a write, or null without one. A client chooses the id
- * to recognize its own write among the events of a live stream. Throws a 400 for an invalid id.
- */
+/** A client chooses the id to recognize its own write among live events. Can throw a 400. */
 export function optimisticIdOf({ header }: ResourceRequest): string | null {
   const id = header("service-optimistic-id");
   return id === null ? null : parseOptimisticId(id);
 }
 
-/** Returns the row to write. Throws 404 for an invalid id, 428 if `If-Match` is missing. */
 export function planTarget({ segment, key, ifMatch }: PathRow, resource: Resource): RowTarget {
   if (key === null) throw notFound(resource, segment);
   return { key, segment, precondition: parsePrecondition(ifMatch, resource) };
@@ -84,7 +80,6 @@ export function writableTarget(target: RowTarget, write: WriteCall): Filter {
   return and(keyFilter(target.key, write.resource.table), writableRows(write));
 }
 
-/** Locks and returns the stored row if it satisfies the precondition. Throws 404, 403 or 412. */
 export async function lockTarget(
   target: RowTarget,
   write: WriteCall,
@@ -176,9 +171,8 @@ export function severalRows(access: Access): Problem {
 }
 
 /**
- * Requires that written rows are within the scope of the write, so that a user cannot create or
- * move a row outside the scope. As in reads, the database evaluates the scope, by one query. Throws
- * a 403, which rolls back. `bodyPaths`: the paths of the rows in a body of several rows.
+ * Requires that written rows are within the scope, so that a user cannot create or move rows
+ * outside of it. The database evaluates the scope by one query. Throws a 403, which rolls back.
  */
 export async function requireWithinScope(
   { grant, resource }: WriteCall,
@@ -235,10 +229,7 @@ export function scopeProblem(error: unknown, access: Access): unknown {
   return isOutside ? outsideScope(access, error) : error;
 }
 
-/**
- * The problem of a write whose rows another request has changed since they were read. The service
- * then starts the write again. `cause` is the database's error, if there is one.
- */
+/** Another request changed the rows after they were read. The service then retries the write. */
 export class RowsChanged extends Problem {
   /** Creates the problem. `action` completes "Cannot …". */
   constructor(action: string, cause?: unknown) {

@@ -13,14 +13,12 @@ import type { Row } from "../../schema/table_info.ts";
 import { integerVersionOf, type Precondition } from "../http/etag.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** Returns a filter for the version of `current`, or `allRows` if the version is unknown. */
 export function sameVersion(current: Row | null, { etag }: Resource): Filter {
   const field = etag?.versionField ?? etag?.updatedAtField ?? null;
   const value = field === null ? null : current?.[field.name] ?? null;
   return field === null || value === null ? allRows : comparison(equalOperator, field, [value]);
 }
 
-/** Returns a filter for the version that `If-Match` requires, or null if no filter can test it. */
 export function expectedVersion(
   precondition: Precondition,
   { etag }: Pick<Resource, "etag">,

@@ -13,10 +13,8 @@ import type { KeyedItem } from "./values/batch_items.ts";
 import { parseHookValues, toHookObject } from "./values/parse_fields.ts";
 import { withoutKey } from "./row_target.ts";
 
-/** Returns the stored row for a before-hook. The first call reads the row if necessary. */
 export type ReadCurrent = () => MaybePromise<Row>;
 
-/** Runs the before-hook of a row to create, and returns the resulting values. */
 export async function beforeCreate(
   values: ReadonlyMap<ColumnInfo, unknown>,
   write: WriteCall,
@@ -33,7 +31,6 @@ export interface HookedRow {
   readonly current: ReadCurrent;
 }
 
-/** Returns an update's values after its before-hook. Throws a 422 if the hook sets the key. */
 export async function beforeUpdate(
   { key, current }: HookedRow,
   values: ReadonlyMap<ColumnInfo, unknown>,
@@ -83,7 +80,6 @@ function withCurrent(context: HookContext, current: ReadCurrent): StoredRowConte
   return { ...context, current: async () => await current() };
 }
 
-/** Runs the after-hook of a created, updated or restored row. The hook receives a copy of it. */
 export async function afterWrite(
   name: "onAfterCreate" | "onAfterUpdate",
   row: Row,

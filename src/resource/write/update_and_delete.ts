@@ -28,7 +28,6 @@ import { afterDelete, afterWrite } from "./run_hooks.ts";
 import { type Key, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import { instantOf } from "../../schema/instant.ts";
 
-/** Updates and returns the row. Throws 404 if hidden, 412 if changed, 403 if outside the scope. */
 export async function updateRow(
   { target, set, readsFirst }: {
     readonly target: RowTarget;
@@ -74,7 +73,7 @@ export async function updateIfSameVersion(
   return row;
 }
 
-/** Runs the UPDATE of one row and returns the row. If there are no values, only reads the row. */
+/** If there are no values, only reads the row. */
 export async function updateReturning(
   { where, within }: Pick<UpdatePlan, "where" | "within">,
   set: Assignments,
@@ -102,7 +101,6 @@ export async function updateReturning(
   }
 }
 
-/** Deletes a row or marks it as deleted, and runs the after-hook. Throws 404, 403 or 412. */
 export async function deleteRow(
   target: RowTarget,
   write: WriteCall,
@@ -119,7 +117,6 @@ export async function deleteRow(
   for (const row of rows) await afterDelete(row, write, connection);
 }
 
-/** Deletes locked rows or marks them as deleted, runs the after-hooks and returns the row count. */
 export async function deleteLockedRows(
   keys: readonly Key[],
   write: WriteCall,

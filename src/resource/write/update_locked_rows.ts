@@ -29,7 +29,6 @@ export type LockedRowUpdate = LockedRow<ReadonlyMap<ColumnInfo, unknown>>;
 
 export type ItemUpdate = LockedRowUpdate & KeyedItem;
 
-/** Returns the columns to read from locked rows if a batch sets the same values in all rows. */
 export function columnsToUpdate({ table, etag, stored }: Resource): readonly ColumnInfo[] {
   const references = foreignKeyColumnsOf(table);
   return stored.filter((column) =>
@@ -38,7 +37,6 @@ export function columnsToUpdate({ table, etag, stored }: Resource): readonly Col
   );
 }
 
-/** Updates locked rows (one statement for equal values), checks the scope, runs the after-hooks. */
 export async function updateLockedRows(
   updates: readonly LockedRowUpdate[],
   write: WriteCall,
@@ -69,10 +67,7 @@ export async function updateLockedRows(
   return count;
 }
 
-/**
- * Updates each item's locked row by a separate statement, checks the scope and runs the
- * after-hooks. Returns the rows in the order of the items. `isCounted` increments the versions.
- */
+/** Returns the rows in the order of the items. `isCounted` increments the versions. */
 export async function updateItems(
   items: readonly ItemUpdate[],
   write: WriteCall,

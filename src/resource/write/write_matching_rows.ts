@@ -18,7 +18,6 @@ export interface MatchingWrite<Values> {
   readonly matching: MatchingRows;
   /** The new values of each row if there is no before-hook. Null for a delete. */
   readonly values: Values;
-  /** Runs the before-hook of a row and returns the new values. Null if there is no hook. */
   readonly hook: ((row: HookedRow) => Promise<Values>) | null;
   write(rows: readonly LockedRow<Values>[], connection: WriteConnection): Promise<number>;
 }
@@ -29,9 +28,8 @@ export interface LockedRow<Values> {
 }
 
 /**
- * Writes all rows that a filter matches: finds the keys and runs the before-hooks, then locks and
- * writes the rows that still match, in one transaction. Finds the rows, and counts them for rate
- * limits, before the transaction: this can take seconds, and would block other writes on SQLite.
+ * Finds and counts the rows and runs before-hooks outside of a transaction: this can take seconds,
+ * and would block other writes on SQLite. Then writes the rows that still match.
  */
 export async function writeMatchingRows<Values>(
   batch: MatchingWrite<Values>,

@@ -29,10 +29,7 @@ export function linkRow(from: NestedRow, to: NestedRow, relation: Relation): Nes
   };
 }
 
-/**
- * Returns the foreign keys of a nested row. `rowOf` returns the known values of a referenced row. A
- * column has a placeholder until its value is known. Throws a 422 if the rows cannot be related.
- */
+/** A column has a placeholder until its value is known. Throws a 422 if rows cannot be related. */
 export function foreignKeysOf(
   { foreignKeySources, bodyPath }: Pick<NestedRow, "foreignKeySources" | "bodyPath">,
   rowOf: (row: NestedRow) => Row,

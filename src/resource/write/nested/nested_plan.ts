@@ -20,7 +20,6 @@ import { readByKeys } from "../read_rows_to_write.ts";
 import { DatabaseError, databaseProblem } from "../../../db/database_error.ts";
 import { Problem } from "../../../problem/problem.ts";
 
-/** The plan to write rows with their nested rows and relations, and the grants for these writes. */
 export interface NestedPlan extends Pick<AdditionalGrants, "written" | "related"> {
   readonly body: NestedRows;
   readonly grant: Grant;
@@ -91,7 +90,6 @@ export async function insertLinks(
   }
 }
 
-/** Returns the longest path in a body that contains all these rows. */
 export function commonBodyPath(bodyPaths: readonly BodyPath[]): BodyPath {
   const [first, another] = bodyPaths;
   if (first !== undefined && another === undefined) return first;
@@ -99,10 +97,7 @@ export function commonBodyPath(bodyPaths: readonly BodyPath[]): BodyPath {
   return path === null ? wholeBody : { path, details: { path } };
 }
 
-/**
- * Returns the error of a step as a problem with the common path of its rows: the database does not
- * report which row of a statement failed. A retryable error is returned unchanged.
- */
+/** Uses the common path of the rows: the database does not say which row of a statement failed. */
 export function problemAtPath(
   error: unknown,
   access: RelatedWrite["access"],

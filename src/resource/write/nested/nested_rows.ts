@@ -8,9 +8,7 @@ export interface NestedRow {
   readonly bodyPath: BodyPath;
   /** The row's values in the body. For an existing row, the values of its key. */
   readonly given: ReadonlyMap<ColumnInfo, unknown>;
-  /** The columns of the row whose values come from other rows of the body. */
   readonly foreignKeySources: readonly ForeignKeySource[];
-  /** The rows nested in this row, in the order in which the relations are declared. */
   readonly embedded: readonly EmbeddedRows[];
 }
 
@@ -60,7 +58,6 @@ export interface RelationChange {
   readonly requiresNone: BodyPath | null;
 }
 
-/** The rows in the body of a create or an update, on all levels, and the steps that write them. */
 export interface NestedRows {
   readonly resource: Resource;
   readonly access: "create" | "update";

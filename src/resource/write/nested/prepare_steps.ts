@@ -26,13 +26,11 @@ import { protectedItems } from "./protected_items.ts";
 
 interface Preparation {
   readonly values: Map<NestedRow, Assignments>;
-  /** The stored row that the request addresses, or null if it was not read. */
   readonly current: Row | null;
   readonly plan: NestedPlan;
   readonly call: ResourceCall;
 }
 
-/** Runs all before-hooks, in the order of the steps. */
 export async function prepareSteps(plan: NestedPlan, call: ResourceCall) {
   const changes = new Map<RelateStep, PreparedChange>();
   const values = new Map<NestedRow, Assignments>();

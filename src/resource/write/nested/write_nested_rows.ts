@@ -48,7 +48,7 @@ export async function createNestedRows(
         },
       );
       const included = embeddedIn(plan.body.rows, writing.written);
-      // Connected rows can be large, and many new rows can connect to one row: checks the size.
+      // Connected rows can be large, and many rows can connect to one row, so checks the size.
       requireFittingReply(rows, call.resource, included);
       return { rows, included, recorded };
     });
@@ -102,10 +102,7 @@ export interface UpdatedRows extends WrittenRow {
   readonly included: readonly Included[];
 }
 
-/**
- * Updates a row and its relations. Runs all before-hooks, then writes everything and runs the
- * after-hooks in one transaction. The relations in the body are then read for the response.
- */
+/** Runs all before-hooks, then writes everything and runs the after-hooks in one transaction. */
 export async function updateNestedRows(
   plan: UpdateNestedPlan,
   call: OperationCall<UpdatedRows>,

@@ -23,10 +23,7 @@ import {
 } from "./relation_steps.ts";
 import { maxEmbeddedPerItem } from "../../../define/default_max_fields.ts";
 
-/**
- * Parses rows to create and, with `nestedWrites`, nested rows. All rows of one relation become one
- * step, whichever row contains them. Throws a 422 with the path, or a 400 for too many rows.
- */
+/** All rows of one relation become one step, whichever rows contain them in the body. */
 export function parseNestedRows(sources: readonly RowSource[], resource: Resource): NestedRows {
   const state = newState(resource);
   const rows = parseLevel(sources, resource, state);
@@ -34,9 +31,8 @@ export function parseNestedRows(sources: readonly RowSource[], resource: Resourc
 }
 
 /**
- * Parses the changes of a row and of its relations. `complete` returns the values of the row to
- * write. Foreign key columns have a placeholder if a related row determines their value. Throws as
- * {@link parseNestedRows} does.
+ * `complete` returns the values of the row to write. A foreign key has a placeholder if a related
+ * row determines its value. Throws a 422 with the path, or a 400 for too many rows.
  */
 export function parseNestedChanges(
   body: unknown,

@@ -31,9 +31,8 @@ export interface RelationContext {
 }
 
 /**
- * Parses the value under the name of a relation. For a new row the value is the rows to create, or
- * `{ connect, create }`. For an existing row it is `{ connect, disconnect, set, create }`. Throws a
- * 422 with paths relative to the enclosing row, and a 400 for a list with too many rows.
+ * For a new row, the value is the rows to create, or `{ connect, create }`. For an existing row, it
+ * is `{ connect, disconnect, set, create }`. Paths in a 422 are relative to the enclosing row.
  */
 export function parseRelationRequest(value: unknown, place: RelationContext): RelationRequest {
   const { relation, isNew } = place;

@@ -2,10 +2,7 @@ import type { Key } from "../../../../plan/key.ts";
 import type { Resource } from "../../../model/resource.ts";
 import { invalidField, InvalidFields, parseKeyFields } from "../../values/parse_fields.ts";
 
-/**
- * Parses the id of an existing row in a body: the value of its key, a list of the values of a
- * composite key, or an object with exactly the key's members. Throws a 422.
- */
+/** An id is the key's value, a list of values, or an object with exactly the key's members. */
 export function parseRowId(value: unknown, resource: Resource): Key {
   const { primaryKey } = resource.table;
   const [only, another] = primaryKey;

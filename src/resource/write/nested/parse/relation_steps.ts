@@ -23,12 +23,10 @@ import { parseRowId } from "./parse_row_id.ts";
 import type { BodyPart, RelationRequest } from "./parse_relation.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
-/** The part of a body from which a row is parsed, and where its foreign keys come from. */
 export interface RowSource extends BodyPart {
   readonly foreignKeySources?: readonly ForeignKeySource[];
 }
 
-/** A partly parsed row, and the unparsed values under the names of its relations. */
 export interface DraftRow extends NestedRow {
   readonly given: Map<ColumnInfo, unknown>;
   readonly foreignKeySources: ForeignKeySource[];
@@ -179,7 +177,6 @@ function isWriting({ connect, disconnect, removesOthers }: RelationChange): bool
   return connect.length > 0 || disconnect.length > 0 || removesOthers !== null;
 }
 
-/** Returns the existing rows that a request names by key. Throws a 422 if it names a row twice. */
 function existingRows(
   { wanted, disconnect }: RelationRequest,
   target: Resource,
@@ -218,7 +215,6 @@ function namedTwice(bodyPath: BodyPath, earlier: BodyPath): unknown {
   return atBodyPath(invalidField(`names the same row as ${earlier.path}`), bodyPath);
 }
 
-/** Throws a 422 if a body sets the enclosing row's foreign key twice, or must not set it. */
 function requireOpen(
   around: DraftRow,
   columns: readonly ColumnInfo[],

@@ -67,7 +67,6 @@ export async function prepareChange(
   return values;
 }
 
-/** Runs the before-hook of a row that a change writes. Returns the values after the hook. */
 export async function prepareRelated(
   row: RelatedRow,
   { written, relation: { steps: [near] } }: RelateStep,
@@ -112,7 +111,6 @@ export async function prepareCreation(
   return complete;
 }
 
-/** Locks and returns the rows that a step writes. Throws a 422 or 403 that names a body path. */
 export async function lockRowsOfStep(
   step: RelateStep,
   resolving: RelationLockContext,
