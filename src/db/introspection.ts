@@ -87,7 +87,6 @@ export interface TableDraft extends Pick<TableInfo, "name" | "schema" | "label" 
   readonly description?: string | null;
   readonly columns: readonly ColumnDraft[];
   readonly functionColumns?: readonly ColumnInfo[];
-  /** The definition of a simple view, or null for a table and for any other view. */
   readonly simple: SimpleView | null;
   /** True if rows cannot be written, as in a table whose key is not enforced. */
   readonly isReadOnly: boolean;
@@ -98,7 +97,6 @@ export interface TableDraft extends Pick<TableInfo, "name" | "schema" | "label" 
   /** True if no two rows have the same key. */
   readonly isDistinct: boolean;
   readonly foreignKeys: readonly ForeignKeyDraft[];
-  /** The partial unique indexes, and the unique indexes on several columns. */
   readonly indexes?: readonly IndexInfo[];
 }
 

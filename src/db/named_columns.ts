@@ -1,7 +1,6 @@
 import type { SqlValue } from "../sql/fragment.ts";
 import type { Connection } from "./driver.ts";
 
-/** A column of a handwritten select list: its SQL, and the conversion of its cells. */
 export interface NamedColumn<Value> {
   readonly sql: string;
   readonly read: (cell: SqlValue) => Value;

@@ -1,7 +1,6 @@
 /** The maximum length of a message that a trigger or function sends to clients, in characters. */
 const maxLength = 500;
 
-/** Shortens the message of a trigger or function to one line. Returns null if it is empty. */
 export function toClientMessage(text: string): string | null {
   const line = text.slice(0, 2 * maxLength).replace(/[\p{Cc}\s]+/gu, " ").trim().toWellFormed();
   const characters = [...line];

@@ -3,7 +3,7 @@ import type { Clock } from "../runtime/runtime.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { ReadLimits } from "./driver.ts";
 
-/** One identity can have half of these waiting reads: it can be a proxy that has many clients. */
+/** One identity can have half of these waiting reads: an address can be a proxy of many clients. */
 export const maxWaitingReads = 400;
 
 interface ReadLimiterOptions {
@@ -36,8 +36,9 @@ interface Waiter {
 }
 
 /**
- * Limits concurrent reads that can examine many rows. Others wait in a bounded queue, in which the
- * identities take turns. Unless `maxRunning` is 1, one identity never has all running reads.
+ * Limits concurrent reads that can examine many rows. Excess reads wait in a bounded queue, in
+ * which the identities take turns. Unless `maxRunning` is 1, one identity never has all running
+ * reads.
  */
 export class ReadLimiter {
   readonly #options: ReadLimiterOptions;
@@ -68,7 +69,6 @@ export class ReadLimiter {
     }
   }
 
-  /** Returns true if a read must wait. One identity cannot have all running reads. */
   #isBarred(read: QueuedRead): boolean {
     const free = this.#options.maxRunning - this.#running.size;
     if (free !== 1 || this.#running.size === 0) return free < 1;

@@ -3,7 +3,6 @@ import { type Fragment, join, rawSql, sql, toStatement } from "../sql/fragment.t
 import { DatabaseError, databaseProblem } from "./database_error.ts";
 import type { Driver } from "./driver.ts";
 
-/** A value for a column. The value must have the column's type. */
 export interface TypedValue {
   readonly column: ColumnInfo;
   readonly value: unknown;

@@ -4,7 +4,6 @@ import { showValue } from "../problem/show_value.ts";
 import { type DrizzleDatabase, isDrizzleDatabase } from "./drizzle/drizzle_database.ts";
 import type { Database } from "./database.ts";
 
-/** Defines an option whose value is an open database. Error messages explain common mistakes. */
 export function databaseOption(): Option<Database | undefined> {
   return objectWith<Database>(takes, "driver").advising((given) =>
     isDrizzleDatabase(given)
@@ -13,7 +12,6 @@ export function databaseOption(): Option<Database | undefined> {
   );
 }
 
-/** Defines an option whose value is an open database, or a Drizzle database that the app opens. */
 export function appDatabaseOption(): Option<Database | DrizzleDatabase | undefined> {
   return testedValue<Database | DrizzleDatabase>(
     takes,

@@ -8,7 +8,6 @@ import { type FetchedRows, fetchRows, type RowReader } from "./rows.ts";
 
 /** The rows of a plan, page by page. Between pages, the service holds no connection or lock. */
 export interface RowPages {
-  /** Returns at most `maxRows` rows, which follow the rows of the previous call. */
   next(maxRows: number): Promise<RowPage>;
 }
 
@@ -84,5 +83,5 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   };
 }
 
-/** The row limit of a too large page is divided by this. High: each limit needs separate SQL. */
+/** The divisor of the row limit of a too large page. High, because each limit has separate SQL. */
 const shrinkage = 8;

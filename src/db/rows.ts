@@ -17,12 +17,10 @@ import type { Connection } from "./driver.ts";
 /** Called for a stored value that is invalid for its column's kind. */
 export type OnInvalidValue = (column: ColumnInfo) => void;
 
-/** Reads database rows for one engine: compiles plans to statements and decodes the rows. */
 export interface RowReader {
   readonly dialect: Dialect;
   readonly compile: CompilePlan;
   readonly onInvalidValue: OnInvalidValue;
-  /** Decodes rows to objects. Each row of `cells` is in the order of `columns`. */
   toRows(cells: readonly (readonly SqlValue[])[], columns: readonly ColumnInfo[]): readonly Row[];
 }
 
@@ -95,7 +93,6 @@ export function fetchCount(
   return chain(connection.query(reader.compile(plan)), ({ rows }) => Number(rows[0]?.[0] ?? 0));
 }
 
-/** Fetches the estimated number of rows, or null if the engine has no estimate. */
 export async function fetchEstimate(
   connection: Connection,
   plan: EstimatePlan,
@@ -105,7 +102,6 @@ export async function fetchEstimate(
   return reader.dialect.estimate?.parse(rows[0]?.[0] ?? null) ?? null;
 }
 
-/** Creates a {@link RowReader} that caches decoders. `conflicting`: see {@link createCompiler}. */
 export function createRowReader(
   dialect: Dialect,
   onInvalidValue: OnInvalidValue,

@@ -4,7 +4,6 @@ import type { Statement } from "../sql/fragment.ts";
 /** The maximum number of measured statements, and the maximum length of their SQL in total. */
 const [maxTexts, maxTextLength] = [1_000, 1_000_000];
 
-/** The measured durations of statements, by their SQL without values. */
 export class StatementDurations {
   readonly #durations: BoundedMap<string, number> = boundedMap(maxTexts, {
     maxBytes: maxTextLength,

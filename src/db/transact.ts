@@ -5,7 +5,6 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { Connection, DatabaseIdentity, Driver } from "./driver.ts";
 
-/** Provides the random durations of the waits between attempts. */
 export type RetryRandomness = Pick<Runtime, "random">;
 
 export interface TransactOptions {
@@ -54,7 +53,6 @@ export function asSystem(connection: Connection): Connection {
   return { query: (statement) => connection.query({ ...statement, isSystem: true }) };
 }
 
-/** Returns a driver that acts as an identity. Throws for the driver of a system transaction. */
 export function driverActingAs(driver: Driver, identity: DatabaseIdentity): Driver {
   const acting = driver.as?.(identity);
   if (acting !== undefined) return acting;
@@ -63,7 +61,6 @@ export function driverActingAs(driver: Driver, identity: DatabaseIdentity): Driv
 
 /** Detects use of a driver inside its own transaction, which would wait forever. */
 export interface TransactionGuard {
-  /** Throws if the caller runs inside an open transaction of the driver. */
   check(): void;
   run<T>(work: () => Promise<T>): Promise<T>;
 }

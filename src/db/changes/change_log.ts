@@ -22,15 +22,12 @@ export interface Change {
   readonly kind: "insert" | "update" | "delete" | "truncate" | "touch";
   /** The whole row before the change, including columns hidden from clients. Null for an insert. */
   readonly before: Row | null;
-  /** The whole row after the change, or null for a delete. */
   readonly after: Row | null;
-  /** The id that the client chose for the created row, or null if there is none. */
   readonly optimisticId: string | null;
   /** The approximate size of the rows in memory, in bytes. */
   readonly sizeBytes: number;
 }
 
-/** One read of the change log: the next changes after a position. */
 export interface ChangeLogStep {
   /** The changes. All changes of one row are in their original order. */
   readonly changes: readonly Change[];
@@ -69,9 +66,7 @@ export interface ChangeLog {
   parse(text: string): Position | null;
   /** Returns false if the database was restored to an earlier state, or the position was purged. */
   holds(position: Position): MaybePromise<boolean>;
-  /** Calls `listener` when there can be new changes. Returns the function that removes it. */
   onHint(listener: () => void): () => void;
-  /** Deletes changes that are older than the retention time. */
   purge(): Promise<void>;
   /** Reads how many changes the log contains, and how old they are. Scans no table. */
   size(): Promise<LogSize>;

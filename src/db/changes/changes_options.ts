@@ -35,7 +35,6 @@ const recordedColumn = testedValue<ColumnLike<unknown>>(
   return `must not be ${name}: without the key a row cannot be identified`;
 });
 
-/** Defines the option `changes`. Without `mode`, the mode depends on the served tables. */
 export const changesOptionRules = groupOf<ChangesOptions>()({
   mode: oneOf("triggers", "service"),
   schema: textLike("the name of a schema", /^[^\0]+$/),
@@ -46,14 +45,12 @@ export const changesOptionRules = groupOf<ChangesOptions>()({
 
 export interface ResolvedChangesOptions {
   readonly mode: "triggers" | "service";
-  /** The schema, or null for the first schema of the search path. */
   readonly schema: string | null;
   readonly exclude: ReadonlySet<ColumnInfo>;
   readonly retentionMs: number;
   readonly maxRows: number;
 }
 
-/** Fills in the defaults of the option `changes`. Throws a plain Error for invalid values. */
 export function resolveChangesOptions(options?: ChangesOptions): ResolvedChangesOptions {
   const { mode = "triggers", schema = null, exclude, retentionMs, maxRows } = changesOptionRules
     .read(options, { subject: "Cannot start", path: "changes" });

@@ -133,7 +133,6 @@ function imageBatches(
   return batches;
 }
 
-/** Splits filters into parts whose bound values and columns fit into one statement each. */
 export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,

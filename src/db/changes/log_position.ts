@@ -1,7 +1,6 @@
 /**
- * A position in the change log. A reader at this position has read every change that the position
- * covers. A position is valid in every process that serves the same database. Clients receive the
- * position as the string that {@link printLogPosition} returns.
+ * A reader at a position has read every change that the position covers. A position is valid in
+ * every process that serves the same database. Clients receive positions as strings.
  */
 export type Position = SequencePosition | SnapshotPosition;
 

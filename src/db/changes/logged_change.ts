@@ -128,7 +128,6 @@ export interface RowHistory {
   readonly next: number | null;
 }
 
-/** A change from the log: a change of one row, or a `truncate` or `touch` of the whole table. */
 export interface PastChange extends Pick<Change, "seq" | "kind" | "before" | "after"> {
   /** The time of the change, in milliseconds since 1970. */
   readonly at: number;

@@ -25,7 +25,6 @@ export class FailedWrite extends DatabaseError {
   }
 }
 
-/** If a constraint rejected a row, returns a {@link FailedWrite} with the rows of the statement. */
 export function toFailedWrite(
   error: unknown,
   resource: Resource,
@@ -35,7 +34,6 @@ export function toFailedWrite(
   return refusalKinds.has(error.kind) ? new FailedWrite(error, resource, rows()) : error;
 }
 
-/** The kinds of database errors that mean that a row's values were rejected. */
 export const refusalKinds: ReadonlySet<DatabaseErrorKind> = new Set([
   "unique",
   "foreign-key",

@@ -177,10 +177,7 @@ function modeAfter(error: unknown): InsertMode | null {
   return error instanceof FailedWrite && error.rows.length > 1 ? "one-by-one" : null;
 }
 
-/**
- * Returns true if a write of one row needs no transaction, because it is a single statement: no
- * statement reads the row first, and no statement or after-hook uses the result.
- */
+/** Returns true if one statement is enough: nothing reads the row first or uses the result. */
 export function isAutocommit(
   write: WriteCall,
   afterHook: "onAfterCreate" | "onAfterUpdate" | "onAfterDelete",

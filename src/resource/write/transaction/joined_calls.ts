@@ -6,7 +6,6 @@ import { catching, type MaybePromise } from "../../../runtime/maybe_promise.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { OpenTransaction, TransactionPart } from "../../model/resource.ts";
 
-/** A connection in a transaction that calls can join. It collects rows for search indexes. */
 export interface Joinable<Notes> extends Connection {
   takeOver(notes: Notes): void;
 }

@@ -33,7 +33,6 @@ export interface UpsertedRows extends WrittenRows {
   readonly created: ReadonlySet<number>;
 }
 
-/** Changes existing rows, creates missing rows and runs their hooks, in up to three attempts. */
 export async function upsertRows(
   plan: UpsertPlan,
   call: OperationCall<UpsertedRows>,

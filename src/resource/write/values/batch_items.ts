@@ -24,9 +24,7 @@ export interface KeyedItem {
   readonly bodyPath: BodyPath;
   readonly key: Key;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
-  /** The item's `_ifMatch`. Null if the resource has no ETags. */
   readonly precondition: Precondition;
-  /** The item's `_optimisticId`, by which the client recognizes the event of the write. */
   readonly optimisticId: string | null;
 }
 
@@ -48,7 +46,6 @@ export function batchTooLarge(limit: number, excess: string): Problem {
   );
 }
 
-/** Parses a batch's items, each with its row's key. Throws a 422 if two items name the same row. */
 export function parseKeyedItems(
   body: unknown,
   resource: Resource,
@@ -116,7 +113,6 @@ export function mapItems<T, Result>(
   return items.map((item, index) => atPath(itemPath(index), () => work(item, index)));
 }
 
-/** Maps the items of a batch, one after the other. A Problem that `work` throws names the item. */
 export async function mapItemsInTurn<T extends Pick<KeyedItem, "bodyPath">, Result>(
   items: readonly T[],
   work: (item: T) => Result | Promise<Result>,
@@ -185,7 +181,6 @@ export function itemPath(index: number): BodyPath {
   return { path: `items.${index}`, details: { index } };
 }
 
-/** Returns the body path of a row nested under a name like `albums.0`. */
 export function pathInside({ path, details }: BodyPath, name: string): BodyPath {
   const inner = path === "" ? name : `${path}.${name}`;
   return { path: inner, details: { ...details, path: inner } };

@@ -72,7 +72,6 @@ export function equalsStoredValue(value: unknown, stored: unknown): boolean {
   return value !== null && stored !== null && writeJson(value) === writeJson(stored);
 }
 
-/** Returns the values of a new row, all of which must be valid. Throws a 422 otherwise. */
 export function valuesForNewRow(values: Assignments): Assignments {
   return hasEchoedValue(values) ? withoutGiven(values, () => false) : values;
 }

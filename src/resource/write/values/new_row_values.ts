@@ -10,10 +10,7 @@ import { isOwnKey } from "../../model/generated_column.ts";
 import { type FieldError, invalidField, ownMember, throwFieldErrors } from "./parse_fields.ts";
 import { invalidParameter } from "../../../problem/problem.ts";
 
-/**
- * Returns the values of a new row. Generated values override the client's values, except in the
- * primary key. Omitted columns get their defaults. Throws a 422 for a missing value.
- */
+/** Generated values override the client's values, except in the primary key. Can throw a 422. */
 export function newRowValues(
   given: ReadonlyMap<ColumnInfo, unknown>,
   grant: Grant,
@@ -38,7 +35,7 @@ export function completeNewRow(
   return values;
 }
 
-/** Adds the timestamps of a new row. Its creation time and its update time are equal. */
+/** The creation time and the update time of a new row are equal. */
 function addMoments(
   values: Map<ColumnInfo, unknown>,
   { timestamps: { onCreate }, runtime: { clock } }: Resource,

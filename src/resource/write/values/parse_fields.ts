@@ -31,7 +31,6 @@ export class InvalidFields extends Problem {
   }
 }
 
-/** Returns the 422 for one field, or for the whole body if `path` is empty. */
 export function invalidField(message: string, path: string = ""): InvalidFields {
   return new InvalidFields([{ path, message }]);
 }
@@ -49,7 +48,6 @@ export interface SeparateMembers {
 
 const noOthers: SeparateMembers = new Set<string>();
 
-/** Parses the fields of a body, except for `others`. Throws a 422 that names every error. */
 export type ParseFields = (
   body: unknown,
   resource: Resource,
@@ -57,9 +55,8 @@ export type ParseFields = (
 ) => Map<ColumnInfo, unknown>;
 
 /**
- * Parses the fields of a body that creates a row, and returns the writable values. Ignores columns
- * that the client cannot write and, without `strictInput`, unknown fields. Unsupported nested rows
- * are an error: ignored rows would look like success. Lists at most 100 errors.
+ * Ignores columns that the client cannot write and, without `strictInput`, unknown fields.
+ * Unsupported nested rows are an error: ignored rows would look like success.
  */
 export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { isNew: true });

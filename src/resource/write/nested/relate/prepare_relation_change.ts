@@ -232,7 +232,6 @@ function visibleLinks(link: Resource | null, { plan }: RelationLockContext): Fil
   return and(or(read, removed), link.undeleted);
 }
 
-/** Returns the locked links to delete. Throws a 403 for a link that the user cannot delete. */
 async function removedLinks(
   links: readonly Row[],
   { relation, relation: { steps: [near] }, written: link }: RelateStep,

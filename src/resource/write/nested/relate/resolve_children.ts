@@ -75,12 +75,9 @@ export async function resolveChildren(
   };
 }
 
-/** The existing children in one change, except those that the user cannot see. */
 interface Found {
-  /** The foreign key values by which children refer to the enclosing row. */
   readonly keys: Assignments;
   readonly rows: RowsByKey;
-  /** The rows that the user is allowed to update. */
   readonly within: RowsByKey;
   readonly target: Resource;
   /** The values that connect a child. All children share them, so one statement is enough. */
@@ -89,7 +86,6 @@ interface Found {
   readonly cleared: Assignments;
 }
 
-/** Returns the child, or none if it is related already. Throws a 422 for a hidden child. */
 function connectedChild(row: NestedRow, found: Found): readonly RelatedRow[] {
   const { keys, target } = found;
   const { bodyPath } = row;
@@ -140,7 +136,6 @@ interface Others {
   readonly bodyPath: BodyPath;
 }
 
-/** Returns the keys of related children that the body does not name. Throws a 400 for too many. */
 async function otherChildren(
   { keys, visible, named, bodyPath }: Others,
   { table, reader, batch }: Resource,
@@ -174,7 +169,6 @@ function fault(message: string, bodyPath: BodyPath): unknown {
   return atBodyPath(invalidField(message), bodyPath);
 }
 
-/** A row that a change of a relation writes: a child row, or a row of a link table. */
 export type RelatedRow =
   | {
     readonly kind: "update";
@@ -204,7 +198,6 @@ export type RelatedRow =
 export interface ResolvedChange {
   /** The rows to write. Removed rows come first, because new rows can conflict with them. */
   readonly rows: readonly RelatedRow[];
-  /** The rows of the body that are related already, and the stored row of each. */
   readonly related: readonly (readonly [NestedRow, Row])[];
 }
 
