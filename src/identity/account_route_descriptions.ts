@@ -30,7 +30,6 @@ export function describeAccountRoute(
   };
 }
 
-/** Describes the `GET` of an HTML page, which has the same path as the given account route. */
 export function describeLinkPage({ id }: AccountRouteDescription, summary: string) {
   const answers = { 200: { type: "text/html", schema: { type: "string" } } };
   return describeAccountRoute({ id: `${id}Page`, summary, answers }, null);

@@ -14,7 +14,6 @@ export interface AuthenticatorDependencies {
   /** How long a credential is trusted before it is read again, in milliseconds. */
   readonly recheckMs: number;
   readonly isProduction: boolean;
-  /** The path of the account routes, including the mount path of the app. */
   readonly path: string;
   readonly basePath: string;
 }

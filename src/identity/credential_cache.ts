@@ -39,7 +39,6 @@ export class CredentialCache {
     this.#options = options;
   }
 
-  /** Returns a credential's user and expiry, or null if the credential is unknown or has ended. */
   identify(text: string): MaybePromise<Identification | null> {
     const known = this.#known.get(text);
     if (known === null) return null;

@@ -6,7 +6,6 @@ import type { Random } from "../runtime/runtime.ts";
 const secretBytes = 32;
 const secretLength = 43;
 
-/** Creates an opaque token: a prefix for its kind, and random bytes. */
 export function makeToken(prefix: string, random: Random): string {
   return prefix + encodeBase64url(random.bytes(secretBytes));
 }

@@ -1,7 +1,4 @@
-/**
- * Returns true if a form in a browser accepts the string as an e-mail address: ASCII without
- * quotes, at most 254 characters (RFC 5321, 4.5.3.1). The address need not exist.
- */
+/** As browsers' forms: ASCII without quotes, at most 254 characters (RFC 5321, 4.5.3.1). */
 export function isEmail(text: string): boolean {
   return text.length <= 254 && address.test(text);
 }

@@ -6,17 +6,13 @@ import type { ColumnInfo } from "./table_info.ts";
 /** Maximum nesting depth. Some thousand levels would overflow the stack of recursive functions. */
 const maxLevels = 512;
 
-/**
- * Parses JSON without losing digits: integers beyond 2^53 become bigints, other numbers without an
- * exact double `ExactNumber`. Returns undefined for invalid JSON and for more than 512 levels.
- */
+/** Keeps all digits, as bigint or `ExactNumber`. Undefined for invalid JSON or over 512 levels. */
 export function parseJson(text: string): unknown {
   return exceededJsonLimit(text, { levels: maxLevels, names: Infinity, digits: Infinity }) === null
     ? parseCheckedJson(text)
     : undefined;
 }
 
-/** Like {@link parseJson}, for a string that {@link exceededJsonLimit} has already checked. */
 export function parseCheckedJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -82,7 +78,6 @@ function isDigit(code: number): boolean {
   return code >= zero && code <= nine;
 }
 
-/** Converts a value to JSON. Bigints become JSON numbers with all their digits. */
 export function writeJson(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -112,7 +107,6 @@ export function rawJsonMembers(text: string): ReadonlyMap<string, string> {
   return members;
 }
 
-/** Returns each item of a JSON array as its original JSON text. `text` must be valid JSON. */
 export function rawJsonItems(text: string): readonly string[] {
   const items: string[] = [];
   let at = afterSpace(text, text.indexOf("[") + 1);
@@ -149,7 +143,6 @@ function endOfValue(text: string, start: number): number {
   return text.length;
 }
 
-/** Returns the offset of the quote that closes the string at `at`; the length if there is none. */
 function closingQuote(text: string, at: number): number {
   let end = at;
   let backslashes: number;
@@ -219,7 +212,6 @@ function readExactly(text: string): unknown {
     return members;
   }
 
-  /** Moves to the next item. Returns false after the closing bracket. */
   function hasNext(close: number): boolean {
     at = afterSpace(text, at);
     if (text.charCodeAt(at) !== close) {
@@ -233,7 +225,6 @@ function readExactly(text: string): unknown {
   return readValue();
 }
 
-/** Returns true if `value` is exactly the number `source`, which has a fraction or exponent. */
 function isExact(source: string, value: number): boolean {
   if (source === String(value)) return true;
   if (!Number.isFinite(value)) return false;

@@ -1,4 +1,3 @@
-/** A JSON number without an exact double, such as `1e400`, as `JSON.rawJSON` creates it. */
 export interface ExactNumber {
   readonly rawJSON: string;
 }

@@ -6,8 +6,8 @@
 
 /**
  * Converts an RFC 3339 timestamp with any offset to the canonical string in UTC. Returns null for
- * invalid strings, days that do not exist, leap seconds, and years outside 0001–9999, and also for
- * a fraction finer than microseconds, because truncating it would change the value.
+ * invalid strings, days that do not exist, leap seconds, years outside 0001–9999, and fractions
+ * finer than microseconds, which no truncation may change.
  */
 export function parseInstant(text: string): string | null {
   const match = rfc3339.exec(text);
@@ -64,7 +64,6 @@ export function microsecondDigits(instant: string): string {
   return instant.slice(20, -1).padEnd(6, "0");
 }
 
-/** Compares two canonical timestamps, which can have different numbers of fraction digits. */
 export function compareInstants(left: string, right: string): number {
   const leftSecond = left.slice(0, 19);
   const rightSecond = right.slice(0, 19);
@@ -74,7 +73,6 @@ export function compareInstants(left: string, right: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
-/** Returns true if the string is an existing day `YYYY-MM-DD` in the years 0001 to 9999. */
 export function isCalendarDate(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const year = Number(text.slice(0, 4));

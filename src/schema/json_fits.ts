@@ -18,10 +18,8 @@ export function textFits(text: string, maxBytes: number): boolean {
 /** Maximum UTF-8 bytes of a UTF-16 code unit. A surrogate pair (two units) has four bytes. */
 const maxUtf8BytesOfUnit = 3;
 
-/** The nesting depth up to which a value is measured without creating its JSON. */
 const maxLevels = 100;
 
-/** Returns `left` minus the bytes of a value's JSON; negative if the value is too large. */
 function leftAfter(
   value: unknown,
   left: number,

@@ -5,7 +5,6 @@ export function jsonParts(value: unknown): Iterable<string> {
   return holdsObjects(value, maxLevels) ? partsOf(value, maxLevels) : [writeJson(value)];
 }
 
-/** Maximum depth at which a value is divided. A deeper value is one part. */
 const maxLevels = 8;
 
 function partsOf(value: object, levels: number): Generator<string> {
@@ -44,7 +43,6 @@ function* partsOfObject(object: object, levels: number): Generator<string> {
   yield before === "{" ? "{}" : "}";
 }
 
-/** Returns true for a value that is divided into parts. A value with `toJSON` is one part. */
 function holdsObjects(value: unknown, levels: number): value is object {
   if (typeof value !== "object" || value === null || levels === 0 || "toJSON" in value) {
     return false;

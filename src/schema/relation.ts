@@ -60,9 +60,7 @@ export function relationStep(table: TableInfo, pairs: ColumnPairs): RelationStep
 /** The relations of one resource, by name. */
 export type Relations = ReadonlyMap<string, Relation>;
 
-/** Returns true if values of two columns can be compared exactly, as a relation must do. */
 export function canRelate(own: ColumnInfo, other: ColumnInfo): boolean {
-  // Values of an `any` column can be compared with numbers and strings.
   if (isAny(own)) return isAny(other) || anyFamilies.has(kindProperties[other.kind].family);
   if (isAny(other)) return anyFamilies.has(kindProperties[own.kind].family);
   const family = kindProperties[own.kind].family;

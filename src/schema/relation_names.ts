@@ -1,7 +1,6 @@
 export interface ForeignKeyNames {
   readonly columns: readonly string[];
   readonly references: readonly string[];
-  /** The name of the table that contains the foreign key. */
   readonly from: string;
   /** The name of the referenced table. */
   readonly to: string;
@@ -10,7 +9,6 @@ export interface ForeignKeyNames {
 /** Possible names of a relation, best first. The first one that is not taken is used. */
 export type NameChoices = readonly string[];
 
-/** Returns possible names of the relation to a referenced row, such as `billing_address`. */
 export function namesToOne(key: ForeignKeyNames): NameChoices {
   const role = roleOf(key);
   const target = singular(key.to);
@@ -21,20 +19,17 @@ export function namesToOne(key: ForeignKeyNames): NameChoices {
   return [...names, leading(role), leading(key.columns.join("_"))];
 }
 
-/** Returns names of the relation to referencing rows: `orders`, or `orders_by_billing_address`. */
 export function namesToMany(key: ForeignKeyNames): NameChoices {
   const { from, columns } = key;
   return [from, joined(key, from, "by", roleOf(key)), joined(key, from, "by", columns.join("_"))];
 }
 
-/** Returns true for a key named after its target: `language_id`, but not `original_language_id`. */
 export function isNamedAfterTable(key: ForeignKeyNames): boolean {
   const role = letters(singular(roleOf(key)));
   const target = letters(singular(key.to));
   return role === target || (role.length > 2 && target.endsWith(role));
 }
 
-/** Returns possible names of the relation through a link table, such as `tracks` or `followee`. */
 export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameChoices {
   const role = roleOf(far);
   return [
@@ -44,10 +39,7 @@ export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameC
   ];
 }
 
-/**
- * Assigns to each relation its first name that is not taken, if there is one. Earlier groups choose
- * first. A name that several relations of a group would get is not used: the order must not matter.
- */
+/** A name that several relations of a group would get is not used: the order must not matter. */
 export function chooseNames<Named extends { readonly names: NameChoices }>(
   groups: readonly (readonly Named[])[],
   taken: readonly string[],
@@ -68,7 +60,6 @@ export function chooseNames<Named extends { readonly names: NameChoices }>(
   return chosen;
 }
 
-/** Replaces characters that have a meaning in `include` and in filters. */
 function writable(name: string): string {
   return name.replaceAll(/[,.;()]/g, "_").trim();
 }
@@ -87,7 +78,6 @@ function roleOf({ columns, references, to }: ForeignKeyNames): string {
   return column === undefined || another !== undefined ? singular(to) : withoutId(column, to);
 }
 
-/** Removes "id" at the start or end of a column's name: `CustomerID` becomes `Customer`. */
 function withoutId(column: string, table: string): string {
   // For the table `grids`, the whole column name `grid` is the role: its "id" is no suffix.
   if (letters(column) === letters(singular(table))) return column;
@@ -107,7 +97,6 @@ const affixes: readonly RegExp[] = [
 const endsInPreposition =
   /(?:_|\b)(?:by|to|of|for|from|in|at|on|with)$|(?:By|To|Of|For|From|In|At|On|With)$/;
 
-/** Joins words in the style of the foreign key's names: `team_by_lead` or `TeamByLead`. */
 function joined({ columns, from, to }: ForeignKeyNames, ...words: readonly string[]): string {
   const names = [...columns, from, to];
   const isSnake = names.some((name) => name.includes("_")) ||

@@ -4,10 +4,7 @@ import { exactNumber, isExactNumber } from "./exact_number.ts";
 import { isAny, isDocument } from "./structured/structured_value.ts";
 import type { ColumnInfo, ValueShape } from "./table_info.ts";
 
-/**
- * Returns true if `Accept` or `Content-Type` asks for the safe form of JSON, in which doubles
- * represent all numbers exactly, for JavaScript's `JSON.parse`. The client library uses this form.
- */
+/** True if a header asks for JSON that doubles represent exactly, as the client library does. */
 export function asksForSafeNumbers(header: string): boolean {
   return header.includes("numbers=safe");
 }
@@ -42,17 +39,13 @@ export function safeDocument(value: unknown): unknown {
   return isMarked(value) ? { [mark]: safe } : safe;
 }
 
-/** Returns a computed value in the safe form: numbers without an exact double become strings. */
 export function safeOutput(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null || "toJSON" in value) return value;
   return isExactNumber(value) ? value.rawJSON : mapMembers(value, safeOutput);
 }
 
-/**
- * Parses a body in the safe form. An object like `{ "$number": "1e400" }` becomes a number, bigint
- * or `ExactNumber`. Plain numbers beyond 2^53 may be rounded: only columns of doubles accept them.
- */
+/** Plain numbers beyond 2^53 may be rounded: only columns of doubles accept them. */
 export function fromSafeBody(value: unknown): unknown {
   if (typeof value === "bigint") return Number(value);
   if (typeof value !== "object" || value === null || isExactNumber(value)) return value;
@@ -62,7 +55,6 @@ export function fromSafeBody(value: unknown): unknown {
   return isMarked(inner) ? mapMembers(inner, fromSafeBody) : mapMembers(value, fromSafeBody);
 }
 
-/** Converts a number in the form of {@link safeDocument} to a number, bigint or `ExactNumber`. */
 export function parseSafeNumber(value: unknown): unknown {
   return isMarked(value) ? fromSafeBody(value) : value;
 }

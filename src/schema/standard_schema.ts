@@ -54,7 +54,6 @@ export type SchemaOutput<Schema extends StandardSchema> = NonNullable<
   Schema["~standard"]["types"]
 >["output"];
 
-/** Returns an issue's path as a string, e.g. `items.0.name`; "" for an issue of the whole value. */
 export function issuePath({ path = [] }: SchemaIssue): string {
   return path.map((step) => String(typeof step === "object" ? step.key : step)).join(".");
 }

@@ -147,7 +147,6 @@ export function table<Name extends string, C extends ColumnBuilders>(
   return declared;
 }
 
-/** Throws if the third argument returned no list, but e.g. only `index(title)`. */
 function listOf(table: string, parts: unknown): readonly TablePart[] {
   if (Array.isArray(parts)) return parts;
   throw new Error(`Cannot declare "${table}": its third argument must return a list`);
@@ -216,7 +215,6 @@ function declarationOf(column: string, builder: unknown): ColumnDeclaration {
   return builder.declaration as ColumnDeclaration;
 }
 
-/** Lets the database generate the key if it is one integer column without default or reference. */
 function withGeneratedKey(column: ColumnDeclaration, keyLength: number): ColumnDeclaration {
   const isGenerated = column.primaryKey && keyLength === 1 && isWhole(column) &&
     column.default === null && column.references === null;
@@ -253,7 +251,6 @@ function requirePossible(
   }
 }
 
-/** Checks a constant default as a value in a body would be checked, and converts it. */
 function checkedDefault(column: string, declared: ColumnDeclaration): ColumnDefault | null {
   if (declared.default?.kind !== "value") return declared.default;
   try {

@@ -66,7 +66,6 @@ export type ValueShape =
   | { readonly kind: "text" }
   /** A number or a string, because the declared type is ambiguous (SQLite). */
   | { readonly kind: "any" }
-  /** A list of elements, which are lists themselves if there are several dimensions. */
   | {
     readonly kind: "list";
     readonly element: ColumnInfo;

@@ -12,10 +12,8 @@ import type { ColumnInfo, ForeignKey, TableInfo } from "./table_info.ts";
 import { constraintName } from "./constraint_name.ts";
 import type { CheckInfo, ForeignKeyActions, IndexInfo, SqlCondition } from "./table_constraints.ts";
 
-/** The property of a table, and of each column, that contains the table's description. */
 export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table");
 
-/** The property of a column that contains its description. */
 export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
 
 /** The type of a name that TypeScript does not know. The service checks columns at its start. */
@@ -67,7 +65,6 @@ export function tableInfoOf(source: TableLike<unknown, unknown> | ColumnLike<unk
   );
 }
 
-/** Returns true for a table that `table()` or Drizzle has declared, but not for a `TableInfo`. */
 export function isTableLike(value: unknown): value is TableLike<unknown, unknown> {
   return isObject(value) && !hasColumnInfo(value) && (hasTableInfo(value) || isDrizzleTable(value));
 }

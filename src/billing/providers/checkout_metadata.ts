@@ -12,7 +12,6 @@ export function pricesText(items: readonly CheckoutItem[]): string {
   return items.map(({ priceId, quantity }) => `${priceId}*${quantity}`).join(" ");
 }
 
-/** Parses the prices and quantities that {@link pricesText} wrote into the metadata. */
 export function pricesIn(metadata: Readonly<Record<string, string>>): readonly PaidPrice[] {
   const { prices = "" } = metadata;
   return [...prices.matchAll(/(?:^| )([^ *]+)\*(\d{1,9})(?= |$)/g)]

@@ -5,12 +5,10 @@ import type { VendorEvent } from "./billing_provider.ts";
 export class JsonFields {
   readonly value: unknown;
 
-  /** Accepts any JSON value. A value that is not an object has no fields. */
   constructor(value: unknown) {
     this.value = value;
   }
 
-  /** Returns the string in a field, or undefined for an empty string. */
   text(name: string): string | undefined {
     const value = this.#own(name);
     return typeof value === "string" && value !== "" ? value : undefined;
@@ -39,25 +37,21 @@ export class JsonFields {
     return typeof value === "boolean" ? value : undefined;
   }
 
-  /** Returns the fields of a nested object. If the field is no object, the result has no fields. */
   at(name: string): JsonFields {
     return new JsonFields(this.#own(name));
   }
 
-  /** Returns the elements of a list, or an empty list if the field is not a list. */
   list(name: string): readonly JsonFields[] {
     const value = this.#own(name);
     return Array.isArray(value) ? value.map((one) => new JsonFields(one)) : [];
   }
 
-  /** Returns the id in a field that contains a string, a number, or an object with an `id`. */
   id(name: string): string | undefined {
     const value = this.#own(name);
     if (typeof value === "number") return String(value);
     return typeof value === "object" ? new JsonFields(value).text("id") : this.text(name);
   }
 
-  /** Returns metadata: an object whose strings, numbers and booleans become strings. */
   texts(name: string): Readonly<Record<string, string>> {
     const value = this.#own(name);
     if (typeof value !== "object" || value === null) return {};
@@ -90,7 +84,6 @@ const statuses: ReadonlyMap<string, SubscriptionStatus> = new Map([
   ["incomplete_expired", "expired"],
 ]);
 
-/** Returns an event's members about a subscription, or no members if the subscription is null. */
 export function subscriptionFacts(
   subscription: BillingSubscription | null,
 ): Pick<VendorEvent, "subscription" | "subscriptionId"> {

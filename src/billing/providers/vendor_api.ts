@@ -4,10 +4,8 @@ import { JsonFields } from "./json_fields.ts";
 
 export interface VendorApiOptions {
   readonly provider: string;
-  /** Base URL of the API, without a trailing slash. */
   readonly baseUrl: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Function that sends API calls. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
   readonly timeoutMs: number;
 }
@@ -35,10 +33,7 @@ export class VendorApi {
     return answer;
   }
 
-  /**
-   * Returns the elements on all pages of a list. `next` returns the query of the next page, or
-   * undefined after the last. Throws a `billing-failed` Problem above {@link maxListed} elements.
-   */
+  /** `next` returns the query of the next page. Throws above {@link maxListed} elements. */
   async listAll(
     call: VendorCall,
     name: string,
@@ -57,7 +52,6 @@ export class VendorApi {
     return all;
   }
 
-  /** Returns a required part of a response. Throws a `billing-failed` Problem if it is missing. */
   expect<Part>(part: Part | null | undefined, fault: string): Part {
     if (part !== null && part !== undefined) return part;
     throw this.failed(new Error(fault));
@@ -96,7 +90,6 @@ export class VendorApi {
 export const noCheckout = "the answer has no checkout";
 export const noSubscription = "the answer is no subscription";
 
-/** Maximum number of elements to read from one list of a provider. */
 export const maxListed = 1_000;
 
 const maxAnswerBytes = 4 * 1024 * 1024;

@@ -4,7 +4,6 @@ import { parseJsonObject } from "../../protocol/json_object.ts";
 import type { WebhookDelivery } from "./billing_provider.ts";
 import { JsonFields } from "./json_fields.ts";
 
-/** The signature of a delivery, as the provider sends it. */
 export interface ReceivedSignature {
   /** The string that precedes the body in the signed bytes; "" if only the body is signed. */
   readonly prefix: string;
@@ -15,16 +14,12 @@ export interface ReceivedSignature {
 }
 
 export interface SignatureRules {
-  /** The keys for HMAC-SHA-256. The signature is valid if it matches any of them. */
   readonly keys: readonly Uint8Array<ArrayBuffer>[];
   /** Maximum difference between the clock and a delivery's time, in milliseconds. */
   readonly toleranceMs: number;
 }
 
-/**
- * Verifies the signature of a delivery's raw bytes by HMAC-SHA-256. Compares every key with every
- * code in constant time. Throws the same 400 for every error; only its `cause` says the reason.
- */
+/** Compares every key with every code in constant time. All errors are the same 400. */
 export async function verifySignature(
   delivery: WebhookDelivery,
   { prefix, codes, timestamp }: ReceivedSignature,
@@ -50,7 +45,6 @@ export async function verifySignature(
   if (!matches) throw refusedDelivery("no signature matches");
 }
 
-/** Verifies a signature that includes its time. Throws a 400 if it is invalid. */
 export async function verifyTimedSignature(
   delivery: WebhookDelivery,
   { header, separator, time, code, joint }: {
@@ -60,7 +54,6 @@ export async function verifyTimedSignature(
     readonly time: string;
     /** The name of the pairs with hexadecimal codes: several pairs while secrets are rotated. */
     readonly code: string;
-    /** The string between the time and the body in the signed text. */
     readonly joint: string;
   },
   rules: SignatureRules,
@@ -110,7 +103,6 @@ export function hmacKeysOf(secrets: readonly string[]): readonly Uint8Array<Arra
   return secrets.map((secret) => new TextEncoder().encode(secret));
 }
 
-/** Parses the body of a verified delivery. Throws a 400 unless the body is a JSON object. */
 export function parseDelivery({ body }: WebhookDelivery): JsonFields {
   const object = parseJsonObject(body);
   if (object === null) throw unreadableDelivery();

@@ -35,14 +35,11 @@ export interface BillingRoutesOptions {
   readonly credits: CreditsLedger;
   readonly webhook: Webhook;
   readonly resolvers: BillingUserResolvers;
-  /** The allowed origins of return URLs; null if only the request's origin is allowed. */
   readonly returnOrigins: readonly string[] | null;
-  /** Limits each user's calls to the provider; null for no limit. */
   readonly rateLimiter: RateLimiter | null;
   readonly clock: Clock;
 }
 
-/** Creates the billing routes. The app in which they are mounted sets the user of a request. */
 export function createBillingRoutes(options: BillingRoutesOptions): Hono {
   const { provider, operations, credits, webhook, resolvers, clock } = options;
   const routes = new Hono();
@@ -120,7 +117,6 @@ function requireUser(context: Context): User {
   return user;
 }
 
-/** Returns the user, after counting the request against the limit of calls to the provider. */
 async function limitedUser(
   context: Context,
   { rateLimiter, clock }: BillingRoutesOptions,
@@ -156,9 +152,8 @@ function requireJson({ req }: Context): void {
 }
 
 /**
- * Returns the bytes of a request's body unchanged, because a signature may cover them. They come
- * from Hono's cache if a middleware has read them, else from the request. Throws a 400, 408 or 413,
- * and a plain Error if a middleware has read the body without keeping it.
+ * Returns the bytes of a request's body unchanged, because a signature may cover them. Throws a
+ * 400, 408 or 413, and a plain Error if a middleware has read the body without keeping it.
  */
 async function readRequestBytes({ req }: Context, clock: Clock): Promise<Uint8Array<ArrayBuffer>> {
   // Does not use a cached string: its bytes may differ from the bytes that were sent.

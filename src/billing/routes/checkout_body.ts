@@ -66,7 +66,6 @@ function emailOf(value: unknown): string | null {
   return typeof value === "string" && /^[^\s@]{1,100}@[^\s@]{1,100}$/.test(value) ? value : null;
 }
 
-/** Returns a list of 1 to 20 items, or null for any other value. Adds item errors to `faults`. */
 function itemsOf(value: unknown, faults: CheckoutFault[]): readonly CheckoutItem[] | null {
   if (!Array.isArray(value) || value.length === 0 || value.length > 20) return null;
   const all: readonly unknown[] = value;

@@ -1,13 +1,11 @@
 import type { KeyValueKey } from "../../kv/key_value.ts";
 import { hashPart } from "../../kv/key_encoding.ts";
 
-/** The keys of billing's records in the key-value store. Each provider has separate keys. */
 export const billingKeys = {
   subscription: (provider: string, id: string) => keyOf("subscription", provider, id),
   /** The account of a customer, stored because later events may not name the account. */
   accountOf: (provider: string, customerId: string) => keyOf("account", provider, customerId),
   customerOf: (provider: string, accountId: string) => keyOf("customer", provider, accountId),
-  /** The secret for checkout codes, if none is configured. */
   codeSecret: ["billing", "codeSecret"],
 } as const;
 

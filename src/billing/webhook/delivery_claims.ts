@@ -5,10 +5,7 @@ import type { KeyValue } from "../../kv/key_value.ts";
 import { bytesToHex } from "../../protocol/byte_text.ts";
 import type { Clock, Random } from "../../runtime/runtime.ts";
 
-/**
- * Creates the store of claims. Only the process with the claim of an event handles the event. After
- * a success, no process handles it again. The claim of a crashed process expires in a minute.
- */
+/** Only the claim's holder handles an event. A crashed process's claim expires in a minute. */
 export function createDeliveryClaims(store: KeyValue, clock: Clock): IdempotencyStore {
   return new KvIdempotency({ store, clock, ttlMs: keepMs, leaseMs: 60_000 });
 }

@@ -6,29 +6,23 @@ import type { BillingProvider } from "../providers/billing_provider.ts";
 
 interface ReportedSubscription {
   readonly subscription: BillingSubscription;
-  /** The time of the event, in RFC 3339 and UTC. */
   readonly occurredAt: string;
   readonly deliveryId: string;
   /** The time of the latest change of price or quantity. Absent if it was not reported. */
   readonly itemChangedAt?: string;
-  /** True if the event says that the subscription was created. */
   readonly isFirst?: boolean;
   /** True if the state was read from the provider, and so can be newer than the event. */
   readonly isRead?: boolean;
 }
 
 interface KeptSubscription extends ReportedSubscription {
-  /** The prices and quantities that the subscription has had, oldest first. */
   readonly terms: readonly SubscriptionTerms[];
 }
 
 /** Reads a subscription's current state. Returns null if the provider does not respond. */
 export type ReadSubscription = (id: string) => Promise<BillingSubscription | null>;
 
-/**
- * Stores the newest state of each subscription. The provider's clock decides, because events
- * arrive in any order: a late event must not make a canceled subscription active again.
- */
+/** The provider's clock decides: a late event must not reactivate a canceled subscription. */
 export class NewestSubscriptions {
   readonly #provider: string;
   readonly #store: KeyValue;
@@ -45,13 +39,11 @@ export class NewestSubscriptions {
     return asKept(value)?.subscription ?? null;
   }
 
-  /** Returns the known prices and quantities of a subscription over time, oldest first. */
   async terms(id: string): Promise<readonly SubscriptionTerms[]> {
     const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
     return asKept(value)?.terms ?? [];
   }
 
-  /** Stores a reported state if the stored state is older. Returns the newest known state. */
   async report(reported: ReportedSubscription): Promise<BillingSubscription> {
     const key = billingKeys.subscription(this.#provider, reported.subscription.id);
     for (;;) {

@@ -68,7 +68,6 @@ function creditsOf(
   return sum === 0 ? "no-credits" : sum;
 }
 
-/** Returns the payment's prices, or else the subscription's price at the time of the payment. */
 async function linesOf(
   event: VendorEvent,
   payment: VendorPayment,
@@ -101,7 +100,6 @@ async function linesOf(
   return event.type === "payment.succeeded" ? await provider.findPrices?.(event) ?? [] : [];
 }
 
-/** Returns the current terms. `since` is the time `at`, or the time of a later change. */
 function termsNow(
   { subscription, itemChangedAt = "", changedAt = "" }: ReadTerms,
   at: string,
@@ -120,20 +118,16 @@ function lineOf(
   return priceId === undefined ? [] : [{ ids: [priceId], quantity, isProration }];
 }
 
-/** The price, quantity and period of a subscription, and the time from which they apply. */
 export interface SubscriptionTerms
   extends Pick<BillingSubscription, "priceId" | "quantity" | "currentPeriodEnd"> {
   /** The start of the terms in RFC 3339; "" if the subscription was created with them. */
   readonly since: string;
-  /** A time before `since`. According to the provider, the same terms applied at that time. */
   readonly heldFrom?: string;
-  /** A time after `since`. According to the provider, the terms still applied at that time. */
   readonly heldUntil?: string;
   /** Terms from this time until the next stored terms were dropped, and so are unknown. */
   readonly unknownFrom?: string;
 }
 
-/** Returns a subscription's price, quantity and period with the times at which they applied. */
 export function termsOfReportedState(
   { priceId, quantity, currentPeriodEnd }: BillingSubscription,
   times: Pick<SubscriptionTerms, "since" | "heldFrom" | "heldUntil">,
@@ -159,12 +153,10 @@ export function addTerms(
   return [{ ...first, ...compact({ unknownFrom }) }, ...others.slice(-50)];
 }
 
-/** Returns true if the history reaches this time, and so contains all changes before this time. */
 function hasNoGapBefore(history: readonly SubscriptionTerms[], at: string): boolean {
   return history.some(({ since, heldUntil }) => since >= at || (heldUntil ?? since) >= at);
 }
 
-/** Returns the terms at a time; undefined if they are unknown or were dropped. */
 function termsAt(
   history: readonly SubscriptionTerms[],
   at: string,
@@ -178,7 +170,6 @@ function termsAt(
   return isDropped ? undefined : terms;
 }
 
-/** Returns the terms after the price change closest to an invoice's time; undefined if unknown. */
 function termsAfterChange(history: readonly SubscriptionTerms[], at: string) {
   const changes = history.flatMap((terms, index) => {
     const before = history[index - 1];

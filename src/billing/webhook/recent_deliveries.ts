@@ -17,10 +17,7 @@ export interface ReceivedDelivery {
   readonly reason: string | null;
 }
 
-/**
- * Keeps recent deliveries in the memory of this process: the last 200 valid deliveries, and
- * separately the last 50 refused ones, because any client can send invalid deliveries.
- */
+/** Keeps the last 200 valid deliveries, and the last 50 refused ones, which any client can send. */
 export class RecentDeliveries {
   readonly #clock: Clock;
   readonly #believed: ReceivedDelivery[] = [];

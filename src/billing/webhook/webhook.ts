@@ -47,14 +47,12 @@ export interface WebhookOptions extends WebhookCallbacks {
 
 export interface WebhookResponse {
   readonly received: true;
-  /** True if the event was handled for an earlier delivery. */
   readonly duplicate?: true;
 }
 
 /**
- * Handles webhook requests of a provider: verifies the signature, claims the event, grants credits,
- * calls `onEvent` and responds. Each step can be repeated safely. The provider receives a success
- * only after `onEvent` has succeeded.
+ * Each step of a webhook request can be repeated safely. The provider receives a success only after
+ * `onEvent` has succeeded.
  */
 export class Webhook {
   readonly #options: WebhookOptions;
@@ -169,7 +167,6 @@ export class Webhook {
     return { ...event, ...await this.#attribute(event, given) };
   }
 
-  /** Finds the account of an event. After a purchase, assigns the customer to the account. */
   async #attribute(event: BillingEvent, given: VendorEvent): Promise<Attribution> {
     const { provider, links, observe } = this.#options;
     const named = await this.#namedAccount(event, given.isMetadataOfServer === true);
@@ -222,7 +219,6 @@ export class Webhook {
   }
 }
 
-/** Returns true for normal reasons to grant no credits. The service reports only other reasons. */
 function isExpected(reason: NotGranted): boolean {
   return reason === "no-credits" || reason === "other-event";
 }
@@ -232,7 +228,6 @@ function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): voi
   throw refusedDelivery(`it is of ${isLive ? "live" : "test"} mode`);
 }
 
-/** Returns the members of an event that `onEvent` receives unchanged. */
 function factsOf(event: VendorEvent): Omit<BillingEvent, "provider" | "payment" | "subscription"> {
   const { id, type, occurredAt, raw, customerId, metadata } = event;
   return { id, type, occurredAt, ...compact({ customerId, metadata }), raw };
@@ -245,7 +240,6 @@ function isPaid({ type, payment }: VendorEvent): boolean {
   return type === "payment.succeeded" && (payment?.amount ?? payment?.netAmount ?? 1) > 0;
 }
 
-/** Returns true if the customer has paid or has started a trial. */
 function isPurchase({ type, isUnpaid, subscription }: VendorEvent): boolean {
   switch (type) {
     case "payment.succeeded":

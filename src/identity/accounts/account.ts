@@ -2,19 +2,15 @@ import type { UserRow } from "./users_table.ts";
 import { createHash } from "node:crypto";
 import type { User } from "../../auth/authorize.ts";
 
-/** An account: a user that logs in with an e-mail address and a password. */
 export interface Account extends Pick<UserRow, "id" | "email" | "name" | "passwordHash"> {
   readonly roles: readonly string[];
-  /** True if the account can neither log in nor use a session. */
   readonly isDisabled: boolean;
 }
 
-/** An account to add. The store creates its id. */
 export type NewAccount = Pick<Account, "email" | "name" | "roles" | "passwordHash">;
 
 export type AccountChange = Partial<Pick<Account, "roles" | "isDisabled">>;
 
-/** Stores the accounts: in the key-value store, or in a table. */
 export interface Accounts {
   findById(id: string): Promise<Account | null>;
   findByEmail(email: string): Promise<Account | null>;
@@ -23,7 +19,6 @@ export interface Accounts {
   /** Replaces the password hash. Returns false if the hash has changed since `account` was read. */
   setPassword(account: Account, passwordHash: string): Promise<boolean>;
   change(id: string, change: AccountChange): Promise<boolean>;
-  /** Returns the accounts whose ids follow `after`, sorted by id. */
   list(after: string | null, limit: number): Promise<readonly Account[]>;
 }
 

@@ -21,7 +21,6 @@ export function resolveAccountProtections(
   const byRisk = typeof captcha === "object" && captcha.required !== undefined;
   return {
     login: protect("login", { cost, pow, captcha: byRisk ? false : captcha }),
-    /** The protection of a login that the risk check finds risky. Null without a risk check. */
     risky: byRisk ? protect("login", { cost, pow, captcha }) : null,
     signup: signup === false ? null : protect("signup", signup),
     reset: passwordReset === false ? null : protect("passwordReset", passwordReset),

@@ -14,11 +14,9 @@ export interface AccountRequest {
 export interface AccountReply {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>> | null;
-  /** How the response changes the session cookie. Default: no change. */
   readonly cookie?: NewSession | "clear" | undefined;
   /** The cookie by which the service recognizes the browser of a signup. "" removes the cookie. */
   readonly signupCookie?: string | undefined;
-  /** True if the budget tokens of the request are refunded. */
   readonly isFree?: boolean | undefined;
 }
 
@@ -34,7 +32,6 @@ export class AccountFields {
     this.#body = { ...body };
   }
 
-  /** Returns a string of at most `maxLength` characters, or records an error and returns "". */
   text(name: string, maxLength: number): string {
     const value = this.#body[name];
     if (typeof value !== "string" || value === "") this.refuse(name, "must be a text");
@@ -46,7 +43,6 @@ export class AccountFields {
     return "";
   }
 
-  /** Like {@link text}, but returns null if the field is missing. */
   optionalText(name: string, maxLength: number): string | null {
     const value = this.#body[name];
     return value === undefined || value === null ? null : this.text(name, maxLength);
@@ -60,7 +56,6 @@ export class AccountFields {
     return email ?? "";
   }
 
-  /** Returns a member whose value must be one of `names`. Default: the first of `names`. */
   oneOf<const Name extends string>(name: string, ...names: readonly [Name, ...Name[]]): Name {
     const value = this.#body[name] ?? names[0];
     const found = names.find((one) => one === value);

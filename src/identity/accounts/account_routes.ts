@@ -41,14 +41,10 @@ export interface AccountRoutesOptions
 interface AccountRoute<Input> {
   readonly path: string;
   readonly description: AccountRouteDescription;
-  /** The page at the path of the route, if a link in an email leads there. */
   readonly page?: LinkPageContent;
-  /** Maximum cost and requirements of the route. Default: none. */
   readonly limits?: OperationProtection | null;
-  /** True if a request costs nothing when it succeeds. */
   readonly isRefunded?: boolean;
   read(call: AccountRequest, service: AccountService): Input;
-  /** Returns the cost and the requirements of a request. Default: `limits`. */
   protection?(input: Input, call: AccountRequest): Promise<OperationProtection>;
   run(call: AccountRequest, input: Input, service: AccountService): MaybePromise<AccountReply>;
 }
@@ -105,7 +101,6 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
   return hono;
 }
 
-/** Adds a route, and rejects other methods at its path. */
 type AddRoute = <Input>(route: AccountRoute<Input>) => void;
 
 function addSessionRoutes(add: AddRoute, { protections }: AccountRoutesOptions): void {
@@ -124,7 +119,6 @@ function addSessionRoutes(add: AddRoute, { protections }: AccountRoutesOptions):
   });
 }
 
-/** Adds the routes that send mails, and the routes and pages to which the links in mails lead. */
 function addMailRoutes(add: AddRoute, { service, protections }: AccountRoutesOptions): void {
   const { signup, passwordReset } = service.options;
   const { signup: description, verify, forgot, reset } = accountRouteDescriptions;
@@ -167,10 +161,8 @@ function readEmail({ fields }: AccountRequest): string {
   return email;
 }
 
-/** Maximum number of JSON fields in a body. Account routes need few. */
 const maxFields = 100;
 
-/** Responds to a request. Checks limits and requirements before it reads any account. */
 async function answer<Input>(
   context: Context<RouteEnv>,
   route: AccountRoute<Input>,

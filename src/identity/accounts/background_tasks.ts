@@ -9,7 +9,6 @@ export class BackgroundTasks {
     this.#observe = observe;
   }
 
-  /** Runs the work in a later turn of the event loop. */
   run(work: () => Promise<void>): void {
     const running = new Promise<void>((resolve) => runAfterPendingIo(resolve)).then(work)
       // Reports errors only to the operator, because the client already has its response.

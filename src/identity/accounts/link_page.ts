@@ -9,7 +9,6 @@ export interface LinkPageContent {
   readonly heading: string;
   /** The kind of the password, for password managers. */
   readonly password: "current-password" | "new-password";
-  /** The page that sets another password, as a relative path. Default: no link to such a page. */
   readonly other?: string | undefined;
 }
 

@@ -35,7 +35,6 @@ export async function logIn(
   return await beginSession(call, current, transport, service);
 }
 
-/** Starts a session, and ends the session that the request carries. Returns the response. */
 export async function beginSession(
   { request }: AccountRequest,
   account: Account,

@@ -9,7 +9,6 @@ import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import { hashOfToken } from "../opaque_token.ts";
 import { hasMemberTypes } from "./account.ts";
 
-/** Maximum number of logins from one address at the same time. */
 const maxAtOnce = 4;
 const maxWaiting = 128;
 
@@ -20,7 +19,6 @@ const maxWaiting = 128;
 export class LoginLimiter {
   readonly #turns = new Map<string, {
     readonly semaphore: Semaphore;
-    /** The logins that hold budget tokens, which they return after a success. */
     readonly running: Set<Promise<void>>;
     count: number;
   }>();
@@ -60,7 +58,6 @@ export class LoginLimiter {
   }
 }
 
-/** Runs a login, which is in the set `running` while it holds tokens. */
 async function tracked<T>(
   login: (hold: () => void) => Promise<T>,
   running: Set<Promise<void>>,

@@ -5,11 +5,8 @@ import { controlCharacter } from "./account_request.ts";
 export type MailKind =
   /** The link in the email creates the account. */
   | "verify-email"
-  /** The address of a signup already has an account. The email has no link. */
   | "account-exists"
-  /** The link in the email leads to the page for a new password. */
   | "reset-password"
-  /** The user's password has changed. The email has no link. */
   | "password-changed";
 
 /** An email to a user. The application writes its subject and text in `sendMail`. */

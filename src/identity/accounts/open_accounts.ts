@@ -23,7 +23,6 @@ import type { KeyValue, KeyValueKey, KeyValueMutation } from "../../kv/key_value
 import { type Runtime, uuidV7 } from "../../runtime/runtime.ts";
 import { hashOfToken } from "../opaque_token.ts";
 
-/** Opens an app's accounts. Throws a plain Error for a table that cannot contain accounts. */
 export async function openAccounts(
   users: PasswordAuthOptions["users"],
   signup: { readonly roles: readonly string[] } | false,
@@ -100,7 +99,6 @@ function columnsOf(table: TableInfo, given: UserColumnOptions): AccountColumns {
   };
 }
 
-/** Returns the column, or null if it is missing. Throws if it is missing but an option names it. */
 function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): ColumnInfo | null {
   const column = typeof reference === "string"
     ? table.byName.get(reference)
@@ -130,7 +128,6 @@ async function requireColumns(db: Database, table: TableInfo, isOwn: boolean): P
   }
 }
 
-/** Wraps accounts, so that each spelling of an e-mail address's domain finds the account. */
 function withEmailSpellings(accounts: Accounts): Accounts {
   async function find(spellings: readonly string[]) {
     // Looks up all spellings, so that the response time does not depend on which one exists.
@@ -148,7 +145,6 @@ function withEmailSpellings(accounts: Accounts): Accounts {
   };
 }
 
-/** Maximum number of attempts to change an account. Conflicts are rare. */
 const maxTries = 10;
 
 function createKvAccounts(
@@ -160,7 +156,6 @@ function createKvAccounts(
     return { account: isAccount(value) ? value : null, versionstamp };
   }
 
-  /** Changes an account. Returns false if the account does not exist, or if `next` returns null. */
   async function change(id: string, next: (account: Account) => Account | null): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
       const { account, versionstamp } = await read(id);

@@ -55,7 +55,6 @@ export function passwordAuth(options: PasswordAuthOptions = {}): AuthenticatorDe
   return definition;
 }
 
-/** An authenticator whose accounts the command line can administer. */
 export interface PasswordAuthDefinition extends AuthenticatorDefinition {
   openAdministration(parts: AccountAdministrationDependencies): Promise<AccountAdministration>;
 }

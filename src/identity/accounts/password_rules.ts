@@ -9,7 +9,6 @@ export interface PasswordRules {
   readonly refuse: RefusePassword | undefined;
 }
 
-/** Reads a new password, and checks its length and its number of different characters. */
 export function readNewPassword(fields: AccountFields, { minLength }: PasswordRules): string {
   const password = fields.text("password", maxPasswordLength);
   const characters = [...password];
@@ -24,7 +23,6 @@ export function readNewPassword(fields: AccountFields, { minLength }: PasswordRu
 
 const minDifferent = 5;
 
-/** Throws a 422 if the deployer refuses a password, or if it contains the e-mail address. */
 export async function requireGoodPassword(
   fields: AccountFields,
   { password, email, action }: {

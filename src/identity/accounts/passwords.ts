@@ -27,10 +27,7 @@ export interface PasswordHasher {
   verify(password: string, hash: string): Promise<boolean>;
 }
 
-/**
- * Creates the functions that hash passwords. On a machine with several processors, they leave one
- * processor free, so that logins do not delay other requests. Clients take turns by IP address.
- */
+/** On a machine with several processors, one stays free, so that logins delay no other requests. */
 export function createPasswords(
   given: PasswordHasher | ScryptCost,
   runtime: Pick<Runtime, "clock" | "random">,
@@ -51,13 +48,9 @@ export function createPasswords(
   return {
     hash: (password: string, identity: string) =>
       inTurn(identity, () => hasher.hash(normalized(password))),
-    /**
-     * Returns true if the password has this hash. `hash` is null for a missing account: the check
-     * then takes as long as for an existing account, and returns false.
-     */
+    /** `hash` is null for a missing account: the check then takes equal time, and returns false. */
     verify: (password: string, hash: string | null, identity: string) =>
       inTurn(identity, async () => {
-        // The hash of a random password that is not stored, created at the first use.
         const fakeHash = await (fake ??= hasher.hash(bytesToBase64(runtime.random.bytes(32))));
         // If the hash is missing or invalid, the check must take as long as for a valid hash.
         const isHash = hash !== null &&
@@ -99,7 +92,6 @@ function formatHash({ cost: { N, r, p }, salt, key }: StoredHash): string {
   return `$scrypt$ln=${Math.log2(N)},r=${r},p=${p}$${left}$${right}`;
 }
 
-/** Parses a hash. Returns null if the string has another form or an implausible cost. */
 function parseHash(text: string): StoredHash | null {
   const [, ln, r, p, salt = "", key = ""] =
     /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{43})$/

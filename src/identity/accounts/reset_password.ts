@@ -64,7 +64,6 @@ export async function resetPassword(
   return { status: 200, body: { next: "login" } };
 }
 
-/** Replaces a password. Returns null if the password has changed since `account` was read. */
 export async function replacePassword(
   { fields, identity }: AccountRequest,
   account: Account,

@@ -88,10 +88,7 @@ export async function verifyEmail(
   return await addProven(call, { key, proven, action: "verify" }, service);
 }
 
-/**
- * Creates the account of a signup with a new password, by the token of its e-mail. Ignores the
- * signup's name and password: a stranger may have sent them. Null if no signup has this token.
- */
+/** Ignores the signup's name and password: a stranger may have sent them. Null without a signup. */
 export async function createAccountWithNewPassword(
   call: AccountRequest,
   { token, password, action }: {

@@ -103,7 +103,6 @@ export function createTableAccounts(
 
 type Columns = Pick<AccountTable, "table" | "columns">;
 
-/** Returns the first required column that a new account leaves empty; null if there is none. */
 export function unfilledColumn({ table, columns }: Columns): ColumnInfo | null {
   const known = new Set<ColumnInfo | null>(Object.values(columns));
   return table.columns.find((column) =>
@@ -166,7 +165,6 @@ function accountOf(row: Row, columns: AccountColumns): Account {
   };
 }
 
-/** Returns false if a new account has no roles, but the column has a default for them. */
 function setsRoles(column: ColumnInfo, roles: readonly string[]): boolean {
   return roles.length > 0 || column.default === null;
 }

@@ -7,7 +7,6 @@ import { beginSession } from "./log_in.ts";
 import { maxPasswordLength, readNewPassword } from "./password_rules.ts";
 import { replacePassword } from "./reset_password.ts";
 
-/** `POST /logout`: ends the session that the request carries, if any. */
 export async function logOut(
   call: AccountRequest,
   _body: null,
@@ -22,7 +21,6 @@ export async function logOut(
   return { status: 204, body: null, cookie: carried?.isCookie === true ? "clear" : undefined };
 }
 
-/** `POST /logout/all`: ends all sessions of the user, on every device. */
 export async function logOutEverywhere(
   call: AccountRequest,
   _body: null,
@@ -51,7 +49,6 @@ export function readPasswordChange({ fields }: AccountRequest, { rules }: Accoun
   return { currentPassword, password };
 }
 
-/** `POST /password/change`: needs the current password, ends all sessions and starts a new one. */
 export async function changePassword(
   call: AccountRequest,
   { currentPassword, password }: ReturnType<typeof readPasswordChange>,

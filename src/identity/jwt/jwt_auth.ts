@@ -97,11 +97,9 @@ function open(
   }
 }
 
-/** The verified tokens by their `Authorization` headers, until the tokens expire. */
 class VerifiedTokens {
   readonly #clock: Clock;
   #known: BoundedMap<string, VerifiedToken> = emptyMap();
-  /** How many times all tokens were removed because keys have changed. */
   generation = 0;
 
   constructor(clock: Clock) {

@@ -16,9 +16,8 @@ import {
 } from "./drizzle_structure.ts";
 
 /**
- * Reads the constraints in the columns and the third argument of a table declaration. `primaryKey`
- * is null unless several columns are the key. `foreignKeys` may be called only after all tables are
- * declared.
+ * `primaryKey` is null unless several columns are the key. `foreignKeys` may be called only after
+ * all tables are declared.
  */
 export function readDrizzleConstraints(table: DrizzleTable) {
   const builders = extraBuilders(table);
@@ -69,7 +68,6 @@ interface References {
   readonly foreignColumns: readonly DrizzleColumn[];
 }
 
-/** Returns the constraints in the third argument, which can be an object or a nested list. */
 function extraBuilders(table: DrizzleTable) {
   const given = table[extraConfigKey]?.(table[extraColumnsKey] ?? table[columnsKey]);
   if (typeof given !== "object" || given === null) return [];
@@ -81,7 +79,6 @@ function extraBuilders(table: DrizzleTable) {
   });
 }
 
-/** Returns true if the index guarantees that no two rows have equal values in its columns. */
 function isUnconditional({ unique, where, columns }: IndexConfig): boolean {
   return unique && where === undefined && columns.filter(isNamed).length === columns.length;
 }

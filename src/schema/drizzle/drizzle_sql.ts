@@ -9,7 +9,6 @@ export function isDrizzleSql(value: unknown): value is DrizzleSql {
   return entityKindOf(value) === "SQL";
 }
 
-/** Returns SQL text for a declaration, with literal values and unqualified column names. */
 export function sqlTextOf(piece: DrizzleSql): string {
   return piece.toQuery(declarations).sql;
 }

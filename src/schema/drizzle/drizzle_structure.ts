@@ -4,18 +4,14 @@ import { kindProperties } from "../kinds/kind_properties.ts";
 
 /** Members of Drizzle tables that the service reads. Both release lines of Drizzle have them. */
 export interface DrizzleTable {
-  /** The name of the table in the database, or its alias in a query. */
   readonly [nameKey]: string;
   /** The Postgres schema; undefined for the default schema. */
   readonly [schemaKey]: string | undefined;
   /** The columns of the table, by property name. */
   readonly [columnsKey]: Readonly<Record<string, DrizzleColumn>>;
-  /** The columns that Drizzle passes to the function in the declaration's third argument. */
   readonly [extraColumnsKey]?: Readonly<Record<string, DrizzleColumn>>;
-  /** The function in the third argument of the table's declaration. */
   readonly [extraConfigKey]?: ((columns: unknown) => unknown) | undefined;
   readonly [aliasKey]?: boolean;
-  /** Returns the database name of a column without an explicit name, from its property name. */
   readonly [casingKey]?: (property: string) => string;
   readonly [sqliteForeignKeysKey]?: readonly InlineForeignKey[];
   readonly [postgresForeignKeysKey]?: readonly InlineForeignKey[];
@@ -58,7 +54,6 @@ export interface DrizzleColumn {
   mapToDriverValue(value: unknown): unknown;
 }
 
-/** The property for a function that names the columns of a table, set by {@link nameColumns}. */
 export const casingKey: unique symbol = Symbol.for("@svc/resource-api:casing");
 export const nameKey: unique symbol = Symbol.for("drizzle:Name");
 export const schemaKey: unique symbol = Symbol.for("drizzle:Schema");
@@ -123,7 +118,6 @@ export interface DrizzleDialect {
   typeOf(column: DrizzleColumn): DrizzleType;
   /** True if this engine never has NULL in a primary key. */
   readonly hasWholeKeys: boolean;
-  /** Returns true if the database generates values. `isKey` is true for the only key column. */
   isAssigned(column: DrizzleColumn, isKey: boolean): boolean;
 }
 
@@ -161,7 +155,6 @@ export function convertedKind(
   }
 }
 
-/** Returns the kind for the JavaScript type of `value`. The SQL type has the kind `kind`. */
 function kindOfValue(value: unknown, kind: ColumnKind): ColumnKind {
   if (typeof value === "number" && kind === "decimal") return "real";
   return typeof value === "bigint" && kind === "integer" ? "bigint" : kind;

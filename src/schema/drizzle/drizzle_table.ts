@@ -266,7 +266,6 @@ function lengthOf(type: string): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-/** Returns why a column cannot be served, e.g. because a blob contains JSON or digits. */
 function faultOf(column: DrizzleColumn): string {
   const { columnType } = column;
   switch (columnType) {

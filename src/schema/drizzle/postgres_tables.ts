@@ -13,7 +13,6 @@ import {
   type DrizzleType,
 } from "./drizzle_structure.ts";
 
-/** Drizzle's `pgTable`. SQL types without a column kind have a `databaseType`, as introspected. */
 export const drizzlePostgresTables: DrizzleDialect = {
   engine: "postgres",
   typeOf: columnType,
@@ -28,7 +27,6 @@ function columnType(column: DrizzleColumn): DrizzleType {
   return dimensions === 0 ? type : listType(type, dimensions);
 }
 
-/** Returns the element and the dimensions of an array; for any other column, the column and 0. */
 function arrayOf(column: DrizzleColumn): {
   readonly element: DrizzleColumn;
   readonly dimensions: number;
@@ -71,7 +69,6 @@ const plain = {
   timestampFormat: serviceTimestampFormat,
 } satisfies Partial<ColumnInfo>;
 
-/** Splits a type such as `timestamp(3) with time zone` into its name without `(3)`, and 3. */
 function partsOf(type: string): { readonly name: string; readonly numbers: readonly number[] } {
   const inside = /\(([^)]*)\)/.exec(type)?.[1] ?? "";
   return {

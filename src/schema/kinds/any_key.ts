@@ -18,10 +18,7 @@ export function safeKey(value: unknown): unknown {
   return isShort || value === null ? value : anyKeyText(value);
 }
 
-/**
- * Parses a string from {@link safeKey}. Throws an {@link InvalidValue} for a string like `5`,
- * because `safeKey` returns the number 5 as a number, and the string "5" in quotes.
- */
+/** Throws an {@link InvalidValue} for a string like `5`, for which `safeKey` returns a number. */
 export function fromSafeKey(text: string): unknown {
   const quoted = unquotedKeyText(text);
   if (quoted !== undefined || !looksLikeNumber(text)) return quoted ?? text;

@@ -45,7 +45,6 @@ export function looksLikeNumber(text: string): boolean {
   return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text);
 }
 
-/** Parses a 64-bit integer without losing digits, and another number as the nearest double. */
 export function numberOf(text: string): number | bigint {
   const number = Number(text);
   if (!Number.isFinite(number)) throw new InvalidValue("must be a number that a double can hold");

@@ -1,7 +1,6 @@
 import { base64ToBytes, bytesToBase64 } from "../../protocol/byte_text.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 
-/** Bytes as canonical base64 strings, in JavaScript and in JSON. */
 export const bytesKind: Kind = {
   fromJson(value) {
     // Bodies cannot contain bytes, but hooks and default functions can return them.

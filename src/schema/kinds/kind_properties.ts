@@ -3,22 +3,15 @@ import type { ColumnKind } from "../kind.ts";
 export interface KindProperties {
   /** Kinds of one family can be compared with each other exactly. Null without a family. */
   readonly family: "text" | "number" | "boolean" | "timestamp" | "date" | "uuid" | null;
-  /** How sums and averages are computed; null if the kind has no sums and averages. */
   readonly arithmetic: "whole" | "decimal" | "double" | null;
   readonly json: "string" | "string or number" | "number" | "boolean" | "any";
-  /** The value that the service can generate: a UUID key or the current time. Null for none. */
   readonly generates: "key" | "timestamp" | null;
-  /** True if a value in quotes means the same in the SQL of every engine. */
   readonly isQuotedInSql: boolean;
   /** True if values can have any length. */
   readonly isLong: boolean;
-  /** True if equal values are equal strings in the change log. */
   readonly isPlainInImages: boolean;
-  /** True if engines store the values in different forms. */
   readonly dependsOnEngine: boolean;
-  /** True if a value can be stored in several forms, or if values cannot be compared. */
   readonly hasSeveralForms: boolean;
-  /** True if JSON can represent every value that the kind can have in Postgres. */
   readonly isWholeInJson: boolean;
   /** Matches Postgres values that the kind cannot represent, e.g. NaN. Null if there are none. */
   readonly special: RegExp | null;

@@ -18,7 +18,6 @@ export const integerKind: Kind = {
   ordered: true,
 };
 
-/** 64-bit integers as strings of digits, which are never rounded. */
 export const bigintKind: Kind = {
   fromJson(value) {
     if (typeof value === "string") return String(int64(wholeNumber(value)));
@@ -95,7 +94,6 @@ function compareNumbers(left: unknown, right: unknown): number {
   return a > b || String(a) !== String(b) ? 1 : 0;
 }
 
-/** Decimals as strings with exactly `scale` digits after the point. */
 export const decimalKind: Kind = {
   fromJson(value, rules) {
     if (typeof value === "string") return fromDigits(value, rules);
@@ -112,10 +110,7 @@ export const decimalKind: Kind = {
 /** Maximum number of digits, more than any real use needs. It limits exponents like `1e9999`. */
 const maxDigits = 1000;
 
-/**
- * Returns the normal form of a decimal: without exponent, leading zeros, `+` and `-0`, such as
- * `-007.50` → `-7.50` and `1e-7` → `0.0000001`. Null for other strings and above 1000 digits.
- */
+/** `-007.50` → `-7.50`, `1e-7` → `0.0000001`; null for other strings and above 1000 digits. */
 export function plainDecimal(text: string): string | null {
   const match = /^(-?)(\d{1,1000})(?:\.(\d{1,1000}))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text);
   if (match === null) return null;
@@ -153,12 +148,10 @@ export function shortestDecimal(plain: string): string {
   return plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
 }
 
-/** Returns the number of digits of a {@link plainDecimal}, without zeros at the start and end. */
 export function significantDigits(plain: string): number {
   return plain.replace(/[-.]/g, "").replace(/^0+|0+$/g, "").length;
 }
 
-/** Compares two decimals or strings of digits as numbers: `1.5` equals `1.50`. */
 export function compareDecimals(left: string, right: string): number {
   if (left === right) return 0;
   const leftNegative = left.startsWith("-");
@@ -188,7 +181,6 @@ function fromDigits(text: string, rules: ValueRules): string {
   return scaled;
 }
 
-/** Returns how many digits SQL counts against the precision: all except leading zeros. */
 function digitsCounted(plain: string): number {
   return plain.replace(/[-.]/g, "").replace(/^0+/, "").length;
 }

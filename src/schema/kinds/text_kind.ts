@@ -31,10 +31,7 @@ export const textKind: Kind = {
   ordered: true,
 };
 
-/**
- * Throws {@link InvalidValue} for a string that some engine would change or refuse. At a NUL,
- * node:sqlite truncates the string, and Postgres fails. A lone surrogate would become U+FFFD.
- */
+/** At a NUL, node:sqlite truncates, and Postgres fails. A lone surrogate would become U+FFFD. */
 export function requireStorableText(text: string): void {
   if (text.includes("\0")) throw new InvalidValue("must not contain a NUL character");
   if (!text.isWellFormed()) throw new InvalidValue("must not contain a lone surrogate");

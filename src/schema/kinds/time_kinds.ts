@@ -8,7 +8,6 @@ import { InvalidValue, type Kind } from "../kind.ts";
 import { isSpecialValue } from "../special_values.ts";
 import { compareText } from "./text_kind.ts";
 
-/** UTC timestamps with up to six fraction digits, as RFC 3339 strings. */
 export const timestampKind: Kind = {
   fromJson(value) {
     // Bodies cannot contain a Date, but hooks and default functions can return one.

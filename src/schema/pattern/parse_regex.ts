@@ -1,6 +1,5 @@
 /** A part of a parsed regular expression. All parts can be matched in one pass over a string. */
 export type RegexPart =
-  /** One character that matches `source`: a class, an escape, `.` or the character itself. */
   | { readonly kind: "character"; readonly source: string }
   | { readonly kind: "start" | "end" | "word edge" | "no word edge" }
   | { readonly kind: "sequence" | "choice"; readonly parts: readonly RegexPart[] }

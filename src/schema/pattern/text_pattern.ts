@@ -49,12 +49,9 @@ export class TextPattern {
 /** The maximum number of steps. In the worst case, every step tests every character of a string. */
 const maxSteps = 1_000;
 
-/** A step of an expression. Steps other than forks and jumps continue with the next step. */
 type Step =
   | { readonly kind: "character"; readonly test: (character: string) => boolean }
-  /** Continues only where a condition is met, such as at the edge of a word. */
   | { readonly kind: "place"; readonly holds: (place: Place) => boolean }
-  /** Continues with two steps, because either alternative can match. */
   | { readonly kind: "fork"; readonly to: readonly [number, number] }
   | { readonly kind: "jump"; readonly to: number }
   | { readonly kind: "found" };
@@ -64,7 +61,6 @@ interface Place {
   readonly at: number;
 }
 
-/** The steps that the match has reached so far, without duplicates. */
 class States {
   /** The steps that wait for the next character. */
   characters: number[] = [];
@@ -74,7 +70,6 @@ class States {
     this.#entered = new Uint8Array(count);
   }
 
-  /** Adds a step. Returns false if it was already reached at this character. */
   enter(state: number): boolean {
     if (this.#entered[state] === 1) return false;
     this.#entered[state] = 1;
@@ -87,7 +82,6 @@ class States {
   }
 }
 
-/** Follows all steps that need no character. Returns true if the whole expression matches. */
 function reach(from: number, states: States, steps: readonly Step[], place: Place): boolean {
   const open = [from];
   for (let state = open.pop(); state !== undefined; state = open.pop()) {

@@ -9,10 +9,7 @@ import { kinds } from "../kind_of.ts";
 type KindOfColumn = (column: ColumnInfo) => Kind;
 type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly kind: Name }>;
 
-/**
- * Converts a JSON value for a list, record or map column. `shape` describes elements and members as
- * columns. A string in place of a structure stays unchanged: rows can contain such strings.
- */
+/** `shape` describes elements and members as columns. A string in place of a structure is kept. */
 function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfColumn): unknown {
   switch (shape.kind) {
     case "text":
@@ -114,7 +111,6 @@ function fromMember(
   }
 }
 
-/** Returns true if requests can sort rows, and group aggregates, by a column. */
 export function isSortable({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kinds[kind].compare !== null : databaseType.ordered;
 }
@@ -125,7 +121,6 @@ export function hasEquality({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType.shape.kind === "text" || databaseType.ordered;
 }
 
-/** Returns true if filters can use `>` with a column. */
 export function isOrdered({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kinds[kind].ordered : databaseType.ordered;
 }
@@ -138,7 +133,6 @@ export function elementOf({ databaseType }: ColumnInfo): ColumnInfo | null {
   return databaseType?.shape.kind === "list" ? databaseType.shape.element : null;
 }
 
-/** Returns true for a column that can contain both numbers and strings. */
 export function isAny(
   { databaseType }: { readonly databaseType?: DatabaseType | undefined },
 ): boolean {

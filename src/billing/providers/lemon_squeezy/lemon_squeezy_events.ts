@@ -13,10 +13,7 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 
 export const lemonSqueezyName = "lemon-squeezy";
 
-/**
- * Reads an event of Lemon Squeezy. Events have no id, so repeated deliveries are recognized by the
- * event's name, its object and the time of the change. Throws a 400 if the body is not an event.
- */
+/** Recognizes repeated deliveries by event name, object and time of change: there are no ids. */
 export function readLemonSqueezyEvent(body: JsonFields): VendorDelivery {
   const [meta, data] = [body.at("meta"), body.at("data")];
   const attributes = data.at("attributes");
@@ -144,7 +141,6 @@ export function lemonSqueezyItemChangedAt(data: JsonFields): string | undefined 
   return utcOf(data.at("attributes").at("first_subscription_item").text("updated_at"));
 }
 
-/** Converts a Lemon Squeezy subscription. Returns null for another object. */
 export function lemonSqueezySubscription(data: JsonFields): BillingSubscription | null {
   const attributes = data.at("attributes");
   const [id, customerId] = [data.id("id"), attributes.id("customer_id")];

@@ -190,7 +190,6 @@ function eventFacts(type: string, data: JsonFields): EventFacts {
   }
 }
 
-/** The values of `origin` in transactions that customers start themselves. */
 const purchases: ReadonlySet<string> = new Set(["web", "api"]);
 
 const changes: ReadonlySet<string> = new Set([
@@ -228,10 +227,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   };
 }
 
-/**
- * Returns true if a customer balance paid a part of the transaction. In API versions without
- * `credit_to_balance`, credit can be a proration, so it must have paid more than half.
- */
+/** Without `credit_to_balance`, credit can be a proration: it must have paid more than half. */
 function isPaidByCredit(totals: JsonFields): boolean {
   const [total, cash] = [totals.number("total"), totals.number("grand_total")];
   if (totals.number("credit_to_balance") === undefined) return isMostlyCredit(cash, total);
@@ -253,7 +249,6 @@ function linePrice(item: JsonFields): readonly PaidPrice[] {
   }];
 }
 
-/** Converts a Paddle subscription. Returns null for another object. */
 export function paddleSubscription(data: JsonFields): BillingSubscription | null {
   const [id, customerId] = [data.text("id"), data.text("customer_id")];
   if (id === undefined || customerId === undefined) return null;

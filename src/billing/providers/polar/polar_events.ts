@@ -108,7 +108,6 @@ function idsOf(data: JsonFields, prices: readonly (string | undefined)[]): reado
   return [product, ...prices].filter((id) => id !== undefined);
 }
 
-/** Converts a Polar subscription. Returns null if the object is no subscription. */
 export function polarSubscription(data: JsonFields): BillingSubscription | null {
   const id = data.text("id");
   const customerId = data.text("customer_id") ?? data.at("customer").text("id");

@@ -12,10 +12,7 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 
 export const stripeName = "stripe";
 
-/**
- * Reads an event of Stripe. The event can have the format of an API version before 2025, because a
- * webhook endpoint keeps its first version. Throws a 400 if the body is not an event.
- */
+/** Accepts formats of API versions before 2025, because a webhook endpoint keeps its version. */
 export function readStripeEvent(event: JsonFields): VendorDelivery {
   const [id, type] = [event.text("id"), event.text("type")];
   const occurredAt = utcOfSeconds(event.number("created"));
@@ -74,7 +71,6 @@ function eventsOf(type: string, object: JsonFields, base: EventBase): readonly V
   }
 }
 
-/** The types of objects that only servers with a secret key can create. */
 const serverObjects: ReadonlySet<string> = new Set([
   ...["charge", "checkout.session", "credit_note", "customer", "dispute", "invoice"],
   ...["payment_intent", "refund", "subscription", "subscription_schedule"],
@@ -140,10 +136,7 @@ function isProration(line: JsonFields): boolean {
       .some((kind) => parent.at(kind).flag("proration") === true);
 }
 
-/**
- * Returns the prices in an invoice's lines. The `billing_reason` does not show which lines grant
- * credits: one invoice can bill a whole new period and a proration of the old price.
- */
+/** Reads the lines: one invoice can bill a new period and a proration of the old price. */
 export function invoicePrices(
   invoice: JsonFields,
   lines: readonly JsonFields[],
@@ -169,13 +162,11 @@ export function invoicePrices(
   });
 }
 
-/** Returns the amount before a customer balance reduces it. Without a total: the paid amount. */
 function netAmountOf(invoice: JsonFields): number | undefined {
   const total = invoice.number("total");
   return total === undefined ? invoice.number("amount_paid") : total - creditNotes(invoice);
 }
 
-/** Returns by how much credit notes reduced an invoice before it was paid. */
 function creditNotes(invoice: JsonFields): number {
   return invoice.number("pre_payment_credit_notes_amount") ?? 0;
 }

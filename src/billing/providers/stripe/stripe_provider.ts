@@ -143,10 +143,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
   return { id: answered(session, "id"), url: answered(session, "url") };
 }
 
-/**
- * Sends usage to the meter of the item's price, in the name of the subscription's customer. Stripe
- * accepts usage only by meters (https://docs.stripe.com/billing/subscriptions/usage-based).
- */
+/** Stripe accepts usage only by meters (docs.stripe.com/billing/subscriptions/usage-based). */
 async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
   if (report.action !== "increment") {
     throw new Problem(
@@ -173,10 +170,7 @@ async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
   }, { idempotencyKey: report.idempotencyKey });
 }
 
-/**
- * Reads all prices of an event from Stripe, because the event may lack some: an invoice's event
- * contains at most ten lines, and the metadata of a payment link contains no prices.
- */
+/** An event may lack prices: it has at most ten lines, and of a payment link none. */
 async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonly PaidPrice[]> {
   const object = new JsonFields(raw).at("data").at("object");
   const [id, kind] = [object.text("id"), object.text("object")];
