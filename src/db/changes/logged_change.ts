@@ -240,10 +240,7 @@ export async function logPositionBefore(
   return rows[0]?.[0] ?? 0;
 }
 
-/**
- * Writes each row's optimistic id to the row's changes by this transaction, from position `since`
- * on. Returns the ids without those of unrecorded tables and of rows that nothing has written.
- */
+/** Returns the ids without those of unrecorded tables and of rows that nothing has written. */
 export async function recordOptimisticIds(
   connection: Connection,
   { table, ids, since }: {

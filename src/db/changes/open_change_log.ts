@@ -38,7 +38,7 @@ function untrackedNotice(driver: Driver, untracked: readonly TableInfo[]): strin
     "everything";
 }
 
-/** Sets up the change log. Returns a driver that records its writes if no trigger records them. */
+/** Returns a driver that records its writes if no trigger records them. */
 export async function openRecordingDriver(setup: ChangeLogSetup): Promise<Driver> {
   return (await engineOf(setup.driver).changes.setUp(setup)).recordingDriver();
 }

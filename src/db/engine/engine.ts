@@ -11,10 +11,7 @@ import type { Random } from "../../runtime/runtime.ts";
 import type { ResolvedChangesOptions } from "../changes/changes_options.ts";
 import type { ChangeLog } from "../changes/change_log.ts";
 
-/**
- * A database engine: everything that differs between engines outside of SQL text. Code outside of
- * `src/engines/` calls its members and never compares its name.
- */
+/** Code outside of `src/engines/` calls an engine's members and never compares its name. */
 export interface DatabaseEngine extends EngineParts {
   readonly catalog: CatalogEngine;
   readonly changes: ChangesEngine;
@@ -25,10 +22,8 @@ export interface DatabaseEngine extends EngineParts {
   migrations(): Promise<MigrationsEngine>;
 }
 
-/** The parts of one table that a database hides from the service's role. */
 export interface RoleLimits {
   readonly role: string;
-  /** True if policies restrict which rows the role sees. */
   readonly hidesRows: boolean;
   /** True if clients may get estimated counts: the role sees all rows, and no table is remote. */
   readonly mayEstimate: boolean;
@@ -45,7 +40,6 @@ export interface PolicyBypass {
 }
 
 interface RolesEngine {
-  /** Reads the rights of the login role and of the roles that the service acts as. */
   acting(
     driver: Driver,
     roles: readonly string[],
@@ -93,17 +87,14 @@ interface InstalledEngine {
 }
 
 export interface CatalogEngine {
-  /** Describes the existing tables. If a table cannot be served, the result contains the reason. */
   introspect(driver: Driver, options: IntrospectOptions): Promise<Introspection>;
   /** A query for a fingerprint of the schema. Each table, constraint and trigger affects it. */
   readonly schemaVersion: string;
-  /** Returns a query that returns a row if a table or view of this name exists. */
   hasTable(table: Pick<TableInfo, "schema" | "name">): Statement;
   /** A statement that prevents two processes from creating a table simultaneously, or null. */
   readonly creationLock: Statement | null;
   /** True if a foreign key can refer to a table that is created later. */
   readonly allowsForwardReferences: boolean;
-  /** A statement that prevents two processes from creating search tables simultaneously. */
   readonly searchLock: Statement | null;
   /** Returns true if a column declared with one type can be served with the existing type. */
   canCompareTypes(declared: string, existing: string): boolean;
@@ -131,7 +122,6 @@ export interface CatalogEngine {
   ): Promise<readonly TableInfo[]>;
 }
 
-/** Returns the engine of a driver, a row reader or anything else that has a dialect. */
 export function engineOf(
   { dialect }: { readonly dialect: Pick<Dialect, "parts"> },
 ): DatabaseEngine {
@@ -141,7 +131,6 @@ export function engineOf(
 
 /** Wakes the readers of the change log when it can have new entries. A hint can be spurious. */
 export interface ChangeHints {
-  /** Calls `listener` at every hint. Returns the function that removes it. */
   add(listener: () => void): () => void;
   close(): Promise<void>;
 }
@@ -176,7 +165,6 @@ export interface ImageFormat {
 export interface ChangesEngine {
   setUp(setup: ChangeLogSetup): Promise<ChangeSource>;
   readonly images: ImageFormat;
-  /** Returns how to check for changes of other processes, and how often. */
   polling(driver: Driver, listener: PollingListener): PollingMethod;
   /** A query for the log position before a write. Null if changes record their transactions. */
   readonly mark: string | null;
@@ -198,11 +186,9 @@ export interface ChangesEngine {
 export interface OpenSourceOptions {
   readonly hints: ChangeHints;
   readonly changes: ResolvedChangesOptions;
-  /** Receives the tables whose policies hide rows. Called when this set of tables has changed. */
   readonly onSecured: (tables: ReadonlySet<TableInfo>) => void;
 }
 
-/** A change log that is set up but not open yet. */
 export interface ChangeSource {
   /** The tables of which only writes of this service are recorded. */
   readonly untracked: readonly TableInfo[];

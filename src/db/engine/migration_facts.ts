@@ -2,7 +2,6 @@ import type { SqlSyntax } from "../../sql/statements/normal_sql.ts";
 
 export interface ComparisonFacts {
   readonly syntax: SqlSyntax;
-  /** Returns true if columns of the two types can store the same values. */
   isSameType(wanted: string, has: string): boolean;
 }
 

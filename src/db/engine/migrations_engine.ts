@@ -29,7 +29,6 @@ export interface ComparisonEngine extends ComparisonFacts {
 }
 
 export interface PlanningEngine extends PlanningFacts {
-  /** Returns the statements that alter the changed tables and create the missing tables. */
   steps(
     connection: Connection,
     changed: readonly TableMigration[],
@@ -43,7 +42,6 @@ export interface PlanningEngine extends PlanningFacts {
   readonly references: { readonly from: string; readonly to: string; readonly rows: string };
 }
 
-/** Steps of a migration that belong in one file. */
 export interface WrittenPart {
   /** True if each statement must commit alone. */
   readonly isApart: boolean;
@@ -89,15 +87,12 @@ export interface ExistingRecording {
   readonly mode: "triggers" | "service";
 }
 
-/** How an engine stops recording changes during a migration, and then starts it again. */
 export interface RecordingEngine {
   /** Drops the triggers that would prevent a migration. Returns the recorded tables. */
   pause(connection: Connection): Promise<readonly PausedTable[]>;
   /** Returns the tables to record again after the migration, under their new names. */
   resumed(connection: Connection, paused: readonly PausedTable[]): Promise<readonly PausedTable[]>;
-  /** Returns how the changes of a table are recorded, or null if no trigger records them. */
   of(connection: Connection, table: TableShape): Promise<ExistingRecording | null>;
-  /** Records the changes of a table by triggers that match its columns. */
   record(connection: Connection, table: TableInfo, setup: {
     readonly changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">;
     readonly random: Random;

@@ -78,7 +78,6 @@ export async function prepareCall(
   return rows[0]?.[0] === "t";
 }
 
-/** Returns a table that contains the rows of a call, with the columns of the function's result. */
 export function tableOfCall(
   { name, schema, args, result: { columns, kind } }: DatabaseFunction,
   values: FunctionArguments,

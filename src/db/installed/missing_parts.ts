@@ -26,7 +26,6 @@ export async function missingParts(
   return missing;
 }
 
-/** Returns true if the role of the service may create tables in its default schema. */
 export async function mayCreateTables(driver: Driver): Promise<boolean> {
   const text = engineOf(driver).catalog.mayCreateTables;
   if (text === null) return true;

@@ -7,7 +7,6 @@ export interface RemovablePart {
 /** The temporary name that SQLite's table `sqlite_sequence` receives in order to be dropped. */
 export const temporarySequenceTable = "_service_sequence";
 
-/** The names of the service's tables: the log, the stores, search and migrations. */
 export const ownTables: readonly string[] = [
   ...["_service_changes", "_service_meta", "_service_replaced", "_service_epoch"],
   ...["_service_search", "_service_idempotency", "_service_migrations", "_service_kv"],

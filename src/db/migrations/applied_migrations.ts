@@ -55,7 +55,6 @@ export async function recordProgress(
   await connection.query({ text, values: [] });
 }
 
-/** Returns the number of statements that an unfinished file has run, or null for other files. */
 export function statementsDone({ checksum }: AppliedMigration): number | null {
   return checksum.startsWith(unfinished) ? Number(checksum.slice(unfinished.length)) : null;
 }

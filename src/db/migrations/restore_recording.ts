@@ -17,7 +17,6 @@ import type {
 import type { PairedTable } from "./compare/compare_tables.ts";
 import type { Difference } from "./compare/difference.ts";
 
-/** A table whose changes are recorded, and the columns that the recording excludes. */
 export interface TriggeredRecording {
   readonly table: TableInfo;
   readonly hidden: readonly ColumnInfo[];

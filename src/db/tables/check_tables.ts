@@ -12,10 +12,7 @@ export interface TableOfDriver {
   readonly driver: Driver;
 }
 
-/**
- * Compares all tables at startup. Throws a plain Error that names all missing tables and columns.
- * Reports other faults to `observe`. Skips unreachable databases.
- */
+/** Throws a plain Error for missing tables and columns. Skips unreachable databases. */
 export async function checkTables(
   served: readonly TableOfDriver[],
   observe: Observer,
@@ -68,7 +65,6 @@ interface IncompleteTable {
   readonly cause: DatabaseError;
 }
 
-/** Returns the error that names missing tables and columns, and a remedy for Drizzle's tables. */
 async function missingParts(
   incomplete: readonly IncompleteTable[],
   driver: Driver,
@@ -85,7 +81,7 @@ async function missingParts(
     for (const column of table.columns) {
       if (await tableExists({ table, driver }, [column])) continue;
       missing.push(column.dbName);
-      // Drizzle converts names so with the option `casing: "snake_case"`.
+      // With the option `casing: "snake_case"`, Drizzle converts names like this.
       const words = column.dbName.match(/[\da-z]+|[A-Z]+(?![a-z])|[A-Z][\da-z]+/g) ?? [];
       const dbName = words.join("_").toLowerCase();
       const isCased = await tableExists({ table, driver }, [{ ...column, dbName }]);

@@ -80,10 +80,7 @@ async function isThere(
   return (await connection.query(catalog.hasTable(table))).rows.length > 0;
 }
 
-/**
- * Throws an Error for declarations that an engine would reject without a reason, or accept although
- * they cannot work, such as duplicate or long names.
- */
+/** Throws for declarations that an engine would reject without a reason, or that cannot work. */
 export function requireCreatable(given: readonly TableInfo[], catalog: CatalogEngine): void {
   const tables = [...new Set(given)];
   requireDistinctIndexes(tables);

@@ -57,7 +57,6 @@ async function addFactsOf(
   }
 }
 
-/** Returns a query's rows as JSON, or null if there is no query or the database is unreachable. */
 async function listed(text: string | null, driver: Driver): Promise<ReadonlySet<string> | null> {
   if (text === null) return null;
   try {

@@ -10,7 +10,6 @@ export interface ColumnsInSql {
   afterPath(index: number): number;
   /** Returns the columns that a name can mean; null means a value that a subquery computes. */
   named(dbName: string): readonly (ColumnInfo | null)[];
-  /** Returns true if a name in the SQL can mean columns of different kinds. */
   isAmbiguous(index: number): boolean;
 }
 
@@ -165,7 +164,6 @@ export function afterParenthesis(tokens: readonly SqlToken[], open: number): num
   return tokens.length;
 }
 
-/** Splits the tokens from `start` to before `end` at the commas outside of parentheses. */
 export function itemsBetween(
   tokens: readonly SqlToken[],
   start: number,

@@ -19,7 +19,6 @@ import {
 } from "./columns_in_sql.ts";
 import { type FlatTemplate, isSign, isWord } from "./sql_parts.ts";
 
-/** An item of a select list, and the properties that it adds to result rows. */
 export type ResultItem =
   /** One property. `column` is null if the value has no declared type. */
   | {

@@ -12,7 +12,6 @@ import {
 import { Fragment } from "../../sql/fragment.ts";
 import { touchesToken } from "../../sql/sql_template.ts";
 
-/** The meaning of one interpolation in an SQL template. */
 export type SqlPart =
   | { readonly kind: "column"; readonly column: ColumnInfo }
   | { readonly kind: "table"; readonly table: TableInfo }
@@ -47,13 +46,9 @@ export interface FlatTemplate {
   readonly tokens: readonly SqlToken[];
 }
 
-/** Returns the template of a value that is a statement, or null for any other value. */
 export type TemplateOf = (value: unknown) => SqlTemplate | null;
 
-/**
- * Returns the parts of a template before its strings are parsed. Templates of equal `shape` share a
- * parsed plan.
- */
+/** Templates with an equal `shape` share a parsed plan. */
 export function partsOf(template: SqlTemplate, templateOf: TemplateOf) {
   const parts: SqlPart[] = [];
   const shape: unknown[] = [];
@@ -92,7 +87,6 @@ function shapeOf(part: SqlPart): unknown {
   }
 }
 
-/** Converts a template and its nested templates to one list of tokens and one list of parts. */
 export function flattenTemplate(
   template: SqlTemplate,
   parts: readonly SqlPart[],
@@ -155,7 +149,6 @@ function requireApart(
   );
 }
 
-/** Returns true if a part is a value, a name or a column: each is one token of the statement. */
 function isName(part: SqlPart | undefined): boolean {
   return part !== undefined && part.kind !== "filter" && part.kind !== "fragment";
 }

@@ -27,7 +27,6 @@ export interface SqlPlan {
   readonly rendered: readonly { readonly index: number; readonly place: ValuePlace | null }[];
   /** The SQL of the previous run, with placeholders. Most runs need exactly this SQL again. */
   last: { readonly fragments: readonly (readonly string[])[]; readonly text: string } | null;
-  /** Decodes result rows to objects with property names and values as in JSON. */
   toObjects(result: QueryResult, dialect: Dialect): Record<string, unknown>[];
 }
 
@@ -40,7 +39,6 @@ const maxValues = 32_766;
 export class SqlPlans {
   readonly #byText = new WeakMap<readonly string[], SqlPlan[]>();
 
-  /** Returns the plan for this shape of the template. If there is none, `flatten` creates it. */
   planOf(text: readonly string[], shape: readonly unknown[], flatten: () => FlatTemplate): SqlPlan {
     const known = this.#byText.get(text) ?? [];
     for (const plan of known) {

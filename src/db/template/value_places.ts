@@ -11,9 +11,7 @@ import {
 } from "./columns_in_sql.ts";
 import { type FlatTemplate, isSign, isWord, type SqlToken } from "./sql_parts.ts";
 
-/** The place of a value in a statement, which determines how it is bound. */
 export type ValuePlace =
-  /** The value is stored in the column, or compared with it. */
   | {
     readonly kind: "column";
     readonly column: ColumnInfo;
@@ -29,14 +27,12 @@ export type ValuePlace =
     readonly kind: "free";
     /** A column nearby whose values are strings in JSON. A bound string would be ambiguous. */
     readonly near: ColumnInfo | null;
-    /** True if a number can be an operand of decimals. */
     readonly isExact: boolean;
   };
 
 const comparisons = ["=", "<>", "!=", "<", "<=", ">", ">="];
 const arithmetic = ["+", "-", "*", "/"];
 
-/** Returns the places of a statement's values, by the index of the part in the template. */
 export function valuePlaces(
   template: FlatTemplate,
   columns: ColumnsInSql,
@@ -183,7 +179,6 @@ function listPlace(
   return column === null ? null : { column, list: isOpened ? "opened" : "bare" };
 }
 
-/** Returns the places of the values that an INSERT stores in the columns that it lists. */
 function insertPlaces(
   { tokens, parts }: FlatTemplate,
   columns: ColumnsInSql,

@@ -19,7 +19,6 @@ export interface DeclaredTable {
   readonly shape: TableShape;
 }
 
-/** A declared table, and the existing table with its current or former name. */
 export interface PairedTable extends DeclaredTable {
   readonly existing: TableShape;
   /** The existing table, with the new names of the table and its columns. */

@@ -5,7 +5,6 @@ import type { ComparisonEngine } from "../../engine/migrations_engine.ts";
 import type { DeclaredTable } from "./compare_tables.ts";
 import { parsedShape, type TableShape } from "./table_shape.ts";
 
-/** Returns declared tables with the shapes that their CREATE TABLE statements would create. */
 export function declaredTables(
   tables: readonly TableInfo[],
   dialect: Dialect,

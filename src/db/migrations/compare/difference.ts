@@ -21,7 +21,6 @@ export type Difference =
   }
   & DifferenceKind;
 
-/** A difference, with the `declared` value and the `existing` value in the database. */
 export type DifferenceKind =
   | { readonly kind: "missing-table"; readonly declared: TableShape }
   | { readonly kind: "renamed-table"; readonly existing: string }

@@ -11,11 +11,8 @@ export interface TableShape {
   readonly schema: string | null;
   readonly name: string;
   readonly columns: readonly ColumnShape[];
-  /** The names of the columns of the primary key, in their order. */
   readonly key: readonly string[];
-  /** The name of the primary key's constraint, or null if the engine names none. */
   readonly keyName: string | null;
-  /** The unique constraints and indexes besides the primary key. */
   readonly uniques: readonly UniqueShape[];
   readonly checks: readonly CheckShape[];
   readonly foreignKeys: readonly ForeignKeyShape[];
@@ -28,7 +25,6 @@ export interface ColumnShape {
   readonly name: string;
   /** The type as the engine prints it. */
   readonly type: string;
-  /** The collation, or null for the default collation of the type. */
   readonly collation: string | null;
   /** True if the column is declared NOT NULL. In SQLite, a key column can lack NOT NULL. */
   readonly notNull: boolean;
@@ -41,10 +37,8 @@ export interface ColumnShape {
 }
 
 export interface UniqueShape {
-  /** The name of the constraint or of the index, or null if it has none. */
   readonly name: string | null;
   readonly columns: readonly string[];
-  /** The statement of the index, or null for a constraint. */
   readonly index: string | null;
 }
 
@@ -71,7 +65,6 @@ export interface IndexShape {
   /** The indexed columns or expressions. */
   readonly parts: readonly string[];
   readonly unique: boolean;
-  /** The condition of a partial index, or null for any other index. */
   readonly where: string | null;
   /** True for an index of the default kind on whole columns. Only such an index can be declared. */
   readonly isPlain: boolean;
@@ -111,13 +104,11 @@ export function isSameTableName(
   return sql === null ? left === right : isSameName(left, right);
 }
 
-/** Returns true if two lists have the same names, ignoring case. */
 export function isSameSet(left: readonly string[], right: readonly string[]): boolean {
   return left.length === right.length &&
     left.every((name) => right.some((other) => isSameName(name, other)));
 }
 
-/** Returns true if two lists of names are the same in the same order. */
 export function isSameList(left: readonly string[], right: readonly string[]): boolean {
   return left.length === right.length &&
     left.every((name, index) => isSameName(name, right[index] ?? ""));

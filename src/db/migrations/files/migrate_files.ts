@@ -114,7 +114,6 @@ async function pendingOf(
   return { pending, begun, unknown: unknown.map(({ name }) => name) };
 }
 
-/** Runs a file without a transaction, and records the progress after each statement. */
 async function applyApart(
   file: MigrationFile,
   connection: Connection,
@@ -169,7 +168,6 @@ async function runOfFile(name: string, text: string, connection: Connection): Pr
   }
 }
 
-/** Runs the statements of a file in a transaction, and then resumes the recording of changes. */
 export async function applyFile(
   { name, statements, withoutKeys }: MigrationFile,
   connection: Connection,
@@ -232,7 +230,6 @@ async function appliedFiles(
   return names.filter((name) => name.endsWith(".sql"));
 }
 
-/** Returns the tables and columns that lose values, although `allowDrop` does not name them. */
 async function lostParts(
   connection: Connection,
   statements: readonly string[],

@@ -21,7 +21,6 @@ export interface MigrationFile {
   readonly withoutKeys: boolean;
 }
 
-/** Reads the files of a folder. Throws an Error for an invalid name or invalid SQL. */
 export async function readMigrationFiles(
   folder: string,
   dialect: Pick<Dialect, "parts" | "syntax">,
@@ -41,7 +40,6 @@ export async function readMigrationFiles(
   return files;
 }
 
-/** Reads the file that undoes an applied file. Throws an Error if there is no such file. */
 export async function readDownFile(
   folder: string,
   applied: string,

@@ -20,7 +20,6 @@ export function membersCheck(column: string, members: readonly string[]): string
   return `${quoteIdentifier(column)} IN (${members.map(quoteText).join(", ")})`;
 }
 
-/** Returns the SQL after REFERENCES in a foreign key: the table, the columns and the actions. */
 export function referencesSql({ schema, table, references, ...key }: ForeignKeyShape): string {
   const name = [...(schema === null ? [] : [schema]), table].map(quoteIdentifier).join(".");
   const actions = foreignKeyActionsSql({ schema, table, references, ...key });

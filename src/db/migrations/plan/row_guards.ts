@@ -137,7 +137,6 @@ async function guardConstraints(
   }
 }
 
-/** Returns a condition for rows whose foreign key refers to no existing row. */
 function orphaned(key: ForeignKeyShape, existing: readonly TableShape[]): string {
   const present = key.columns.map((name) => `${quoteIdentifier(name)} IS NOT NULL`).join(" AND ");
   const target = existing.find(({ schema, name }) =>

@@ -9,9 +9,7 @@ import type { Difference } from "../compare/difference.ts";
 import type { TableShape } from "../compare/table_shape.ts";
 import type { MigrationRights, MigrationStep, PossibleRename } from "../migration_plan.ts";
 
-/** The planned changes of one existing table, and the inputs of the plan. */
 export class TableMigration {
-  /** The declared table and the existing one, which can have another name. */
   readonly pair: PairedTable;
   readonly differences: readonly Difference[];
   readonly hasRows: boolean;
@@ -161,7 +159,7 @@ export function includesName(names: readonly string[], name: string): boolean {
   return names.some((one) => isSameName(one, name));
 }
 
-/** Returns a step of a migration. `loses` names the part whose values the statement discards. */
+/** `loses` names the part whose values the statement discards. */
 export function newStep(sql: string, purpose: string, loses: string | null = null): MigrationStep {
   return { sql, purpose, loses, lock: null };
 }

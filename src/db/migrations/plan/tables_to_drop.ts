@@ -34,7 +34,6 @@ export function unknownNames(
     .map((name) => `there is no table ${name} to drop`);
 }
 
-/** Returns the steps that drop tables: a single step if one statement can drop several tables. */
 export function dropSteps(
   { dropsTogether }: PlanningEngine,
   tables: readonly TableShape[],
