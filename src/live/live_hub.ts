@@ -110,7 +110,6 @@ export class LiveHub {
     await (await this.#opened.log()).purge();
   }
 
-  /** Reads the size of the change log. Rejects if the database does not respond. */
   async logSize(): Promise<LogSize> {
     return await (await this.#opened.log()).size();
   }
@@ -252,7 +251,6 @@ export class LiveHub {
     await this.#opened.close();
   }
 
-  /** Ends streams after their maximum duration. Sends heartbeats to the other streams. */
   async #checkSessions(streams: readonly LiveStream[]): Promise<void> {
     const context = await this.#opened.present();
     if (context === null) return;

@@ -50,7 +50,6 @@ export interface LiveQuery {
   readonly resource: string;
   readonly table: TableInfo;
   readonly reader: RowReader;
-  /** The scope, the request's filter and the condition "not deleted", combined by AND. */
   readonly filter: Filter;
   readonly view: LiveView;
 }

@@ -11,7 +11,6 @@ import { ChangeDispatcher } from "./dispatch/change_dispatcher.ts";
 import type { LiveLimits } from "./live_limits.ts";
 import { Semaphore } from "../runtime/queues/semaphore.ts";
 
-/** The objects that all live streams over one database share. */
 export interface StreamContext extends StreamContextOptions {
   readonly log: ChangeLog;
   readonly resumeTokens: ResumeTokens;
@@ -122,7 +121,6 @@ export class OpenedLog {
       });
   }
 
-  /** Returns the context, or null if no stream has needed it yet. */
   present(): Promise<StreamContext | null> {
     return this.#context ?? Promise.resolve(null);
   }

@@ -14,7 +14,6 @@ export interface SimpleView {
 }
 
 export interface ViewedTable {
-  /** The schema, or null if the definition names no schema. */
   readonly schema: string | null;
   readonly name: string;
 }
@@ -101,7 +100,6 @@ function columnOf(item: readonly string[], alias: string): ViewedColumn {
   return name === null || !isPlain ? { kind: "expression" } : { kind: "column", name };
 }
 
-/** Returns the name if a token is an identifier, or null for a sign, a string or a number. */
 function nameOf(token = ""): string | null {
   return /^["`[\p{L}_]/u.test(token) ? nameOfToken(token) : null;
 }

@@ -101,7 +101,6 @@ function findSources(
   return sources.length === view.columns.length ? { base, sources } : null;
 }
 
-/** Adds declared keys. Throws a plain Error for unknown names and for tables with a key. */
 export function declareKeys(
   drafts: readonly TableDraft[],
   keys: NonNullable<IntrospectOptions["keys"]>,

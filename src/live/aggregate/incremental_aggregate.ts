@@ -157,7 +157,6 @@ interface RowGroupKey {
 }
 
 interface Entry extends MaintainedGroup {
-  /** The result to show, or null after a change of the group. */
   shown: Shown | null;
   bytes: number;
 }
@@ -214,7 +213,6 @@ export interface LiveAggregateQuery {
   readonly key: string;
   /** The plan without its filter, because {@link LiveQuery} contains the filter. */
   readonly plan: Omit<AggregatePlan, "where">;
-  /** All columns by which the resource can group, and all metrics that it can compute. */
   readonly groups: AggregateColumns;
   present(groups: readonly AggregateGroup[]): Readonly<Record<string, unknown>>;
 }

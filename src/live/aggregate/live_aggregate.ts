@@ -195,7 +195,7 @@ export class LiveAggregate extends SharedResult<AggregateReadResult> implements 
     if (counted !== null && latest !== null && this.#print(counted) !== this.#print(latest)) {
       runtime.observe({ kind: "aggregate_mismatch", resource: this.query.resource });
     }
-    // The stream shows a result that is outdated: a wait for a time without changes may never end.
+    // Shows the result even if it is already outdated: during constant changes, a wait never ends.
     const isNewer = this.shownAt === null || coversPosition(position, this.shownAt);
     if (isLatest || isNewer) this.#show(groups, position);
     if (this.isExact && !isLatest) this.#showIn(coalesceMs);

@@ -18,7 +18,6 @@ import { kinds } from "../../schema/kind_of.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { relatedTables } from "../match/may_affect_filter.ts";
 
-/** The plan for maintaining an aggregate in memory: the sums, minima and maxima of each group. */
 export interface MaintenancePlan {
   readonly requested: AggregatePlan;
   /** The query for the initial state of every group: key, row count, sums, minima and maxima. */
@@ -207,7 +206,7 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
     return { shown: mean, compared: mean };
   }
   const digits = averageDigits(metric.column);
-  // The database rounds such a sum before dividing it, so its average differs from an exact one.
+  // The database rounds a sum with so many digits before it divides, so its average would differ.
   if (isAverage && sum.scale > digits) return null;
   const plain = printExactDecimal(
     isAverage ? divideExactDecimal(sum, BigInt(values), digits) : sum,

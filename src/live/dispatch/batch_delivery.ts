@@ -18,7 +18,6 @@ export type BytesForGroup = (group: SubscriberGroup) => GroupBytes;
 
 export interface Delivery {
   readonly chunkFor: BytesForGroup;
-  /** Subscribers that receive no shared events, because they received individual ones. */
   readonly alreadyServed: ReadonlySet<LiveSubscriber>;
 }
 
@@ -92,7 +91,6 @@ const maxAtOnce = 100;
 /** The events of a batch for one group, in order. Null: not evaluated yet, or there is no event. */
 export type GroupTransitions = readonly (Transition | null)[];
 
-/** Collects the events of one batch for each group: transitions, or an invalidation. */
 export class BatchEvents {
   readonly #transitions = new Map<SubscriberGroup, (Transition | null)[]>();
   readonly #invalidations = new Map<SubscriberGroup, InvalidationReason>();
@@ -159,7 +157,6 @@ export class BatchDelivery {
   readonly #options: BatchDeliveryOptions;
   /** The renderers by {@link rendererKey}. Groups with equal keys share the rendered events. */
   readonly #renderers = new Map<string, EventRenderer>();
-  /** The log position after the batch as a string; null if the batch ends within a step. */
   #position: string | null = null;
 
   constructor(events: BatchEvents, options: BatchDeliveryOptions) {

@@ -31,7 +31,6 @@ export interface DispatchOptions {
   check(group: SubscriberGroup, rowChange: RowChange): void;
 }
 
-/** Dispatches a batch. The `match` methods collect groups, and `finish` evaluates and delivers. */
 export class BatchDispatch {
   readonly #options: DispatchOptions;
   readonly #batch: ChangeBatch;
@@ -254,7 +253,9 @@ function tooMuchWork(): Error {
   return new Error("The filters of the streams take too long for these changes");
 }
 
-/** Reports a row without an event to shared results, which can have read it between changes. */
+/**
+ * Reports a row without an event to shared results, which can have read the row between changes.
+ */
 function doubtAbsence({ transitionListeners }: SubscriberGroup, rowChange: RowChange): void {
   if (rowChange.between.length === 0) return;
   for (const listener of transitionListeners) listener.doubt(rowChange);

@@ -13,16 +13,13 @@ import type { InvalidationReason } from "./server_sent_events.ts";
 import { IncludeGroup, SubscriberGroup } from "./subscriber_group.ts";
 
 interface TableGroups {
-  /** The groups whose streams show rows of the table. */
   readonly own: Set<SubscriberGroup>;
   /** The groups of `own`, indexed by the column values that their filters require. */
   readonly index: EqualityIndex<SubscriberGroup>;
-  /** The groups whose filters read rows of the table as related rows. */
   readonly dependent: Set<SubscriberGroup>;
   readonly includeGroups: Set<IncludeGroup>;
 }
 
-/** Passes each change from the feed to the subscriber groups that the change can concern. */
 export class ChangeDispatcher {
   readonly #options: DispatchOptions;
   readonly #groups = new Map<string, SubscriberGroup>();

@@ -57,7 +57,6 @@ export class DeferredEvaluations {
     return parts;
   }
 
-  /** Evaluates all filters for all row images (rows before or after a change) in one statement. */
   async evaluateInDatabase(matcher: Matcher): Promise<readonly EvaluatedTransition[]> {
     const images = new Map<RowImage, number>();
     const groups = new Map<SubscriberGroup, number>();

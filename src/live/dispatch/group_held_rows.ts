@@ -9,12 +9,10 @@ export class GroupHeldRows {
   /** Differences of single clients by row id: true if the client holds the row, null if unknown. */
   readonly #exceptions = new Map<LiveSubscriber, Map<string, boolean | null>>();
 
-  /** The rows that the clients of the group hold, apart from differences of single subscribers. */
   get held(): HeldRows {
     return this.#held;
   }
 
-  /** Adds a subscriber that holds the rows `own`. `others` are the group's other subscribers. */
   join(subscriber: LiveSubscriber, own: HeldRows, others: ReadonlySet<LiveSubscriber>): void {
     const held = this.#held;
     if (others.size === 0) this.#held = own;

@@ -2,7 +2,6 @@ import type { Position } from "../../db/changes/log_position.ts";
 import type { RowChange, Transition } from "../match/row_change.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 
-/** A member of a subscriber group. Each member receives invalidations and errors. */
 export interface GroupListener {
   invalidate(reason: InvalidationReason): void;
   fail(error: unknown): void;

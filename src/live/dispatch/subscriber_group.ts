@@ -38,7 +38,6 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   readonly transitionListeners: Set<TransitionListener> = new Set();
   readonly #liveSubscribers: Set<LiveSubscriber> = new Set();
   readonly columnsRead: ColumnMask;
-  /** Evaluates the filter for a row in memory; returns null if only the database can do so. */
   decide: InMemoryMatcher;
   /** Number of members: live subscribers, subscribers that catch up, and transition listeners. */
   size = 0;
@@ -71,7 +70,6 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     return this.includeGroup !== null || this.heldRows !== null;
   }
 
-  /** Adds a live subscriber. `held` are its client's rows, or null if they are not tracked. */
   join(subscriber: LiveSubscriber, held: HeldRows | null): void {
     if (this.heldRows !== null && held !== null) {
       this.heldRows.join(subscriber, held, this.#liveSubscribers);
@@ -79,7 +77,6 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     this.#liveSubscribers.add(subscriber);
   }
 
-  /** Removes a subscriber. Returns its rows that are newer than the sent changes, if known. */
   leave(subscriber: LiveSubscriber): HeldRows | null {
     if (!this.#liveSubscribers.delete(subscriber)) return null;
     return this.heldRows?.leave(subscriber, this.#liveSubscribers) ?? null;
@@ -121,7 +118,6 @@ export class IncludeGroup implements AffectedGroup {
     return this.#index;
   }
 
-  /** The relations from the included rows back to the rows that include them. */
   get includePaths(): readonly IncludePath[] {
     return this.#includePaths;
   }

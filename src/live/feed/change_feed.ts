@@ -8,7 +8,6 @@ import { orderByTransaction, RingBuffer, type RingBufferLimits } from "./change_
 /** A batch of the change feed: the changes of one step (one read of the log), or a part of them. */
 export interface ChangeBatch {
   readonly changes: readonly Change[];
-  /** The log position after the batch; null if more parts of the same step follow. */
   readonly to: Position | null;
 }
 
@@ -18,7 +17,6 @@ export interface ChangeFeedOptions {
   readonly ringLimits: RingBufferLimits;
   /** Publishes a batch. When the promise resolves, the feed's position advances. */
   publish(batch: ChangeBatch): MaybePromise<void>;
-  /** Called when changes were purged before the feed could read them. */
   onHistoryLost(): void;
   /** Called when the database was replaced and cannot be used in this process any more. */
   onReplaced(): void;
@@ -29,7 +27,6 @@ export class ChangeFeed {
   readonly ringBuffer: RingBuffer;
   readonly #options: ChangeFeedOptions;
   readonly #stopHints: () => void;
-  /** Resolves when the current publication, or the work of {@link whilePaused}, ends. */
   #busy: Promise<void> | null = null;
   published = 0;
   #isReading = false;
@@ -117,7 +114,6 @@ export class ChangeFeed {
     }
   }
 
-  /** Publishes the next complete step of the log. Returns true if the step contained changes. */
   async #publishNext(): Promise<boolean> {
     if (this.#isClosed) return false;
     const { log, publish, onHistoryLost: lost, ringLimits } = this.#options;

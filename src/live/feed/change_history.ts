@@ -44,7 +44,6 @@ export function historyCursorAt(position: Position): HistoryCursor {
   return { position, within: null };
 }
 
-/** Reads the changes after a position, from the ring buffer if possible, else from the log. */
 export class ChangeHistory {
   readonly #log: ChangeLog;
   readonly #ringBuffer: RingBuffer;
@@ -171,7 +170,6 @@ interface RingBufferEntry {
 
 export interface RingBufferLimits {
   readonly changes: number;
-  /** Limit of the total size of the row images (rows before and after changes), in bytes. */
   readonly bytes: number;
 }
 
@@ -200,7 +198,6 @@ export class RingBuffer {
     return this.#first + this.#entries.length;
   }
 
-  /** Drops all entries. The next entry will contain the changes after `start`. */
   restart(start: Position): void {
     this.#first = this.next;
     this.#entries = [];
@@ -256,10 +253,9 @@ function sizeOf({ changes }: RingBufferEntry): number {
 }
 
 /**
- * Groups changes by transaction, so that no client receives half of one transaction between the
- * halves of another. Sorts the transactions by their highest `seq`, which keeps the order of the
- * changes of one row: if two transactions change the same row, the second waits for the commit of
- * the first, so the change of the second has a higher `seq` than all changes of the first.
+ * No client receives half of one transaction between the halves of another. Sorting by each
+ * transaction's highest `seq` keeps the order of one row's changes: the second transaction that
+ * changes a row waits for the first commit, so the second change has a higher `seq`.
  */
 export function orderByTransaction(changes: readonly Change[]): readonly Change[] {
   const lastSeqs = new Map<bigint, number>();

@@ -21,7 +21,6 @@ export interface RowsToEvaluate {
   readonly rowChanges: readonly RowChange[];
   /** The rows that the clients hold. The evaluation records which rows its events add or remove. */
   readonly held: HeldRows;
-  /** True if the clients may already have received some of these changes. */
   readonly isRepeat: boolean;
 }
 
@@ -50,9 +49,8 @@ export interface EvaluationContext {
 }
 
 /**
- * Evaluates a filter that reads related rows, for the current state of changed rows. One statement
- * reads a row and evaluates the filter, so a row that a client receives matched when it was read.
- * The result is null if it is unknown which rows the clients hold. The clients then start over.
+ * One statement reads a row and evaluates the filter, so a row that a client receives matched when
+ * it was read. Null means that the clients must start over: it is unknown which rows they hold.
  */
 export async function evaluateCurrentRows<C extends RowsToEvaluate>(
   requests: readonly C[],

@@ -6,7 +6,6 @@ interface RowAhead {
   readonly at: Position;
 }
 
-/** The log position of a read, and the position up to which the client has received changes. */
 export interface ReadMoment {
   readonly at: Position;
   readonly to: Position;
@@ -46,7 +45,6 @@ export class HeldRows {
     return this.#all?.has(id) ?? this.#ahead.get(id)?.isHeld ?? null;
   }
 
-  /** Records that the client receives a row (`isHeld` is true) or the removal of a row. */
   set(id: string, isHeld: boolean, { at, to }: ReadMoment): void {
     if (coversPosition(to, at)) this.#ahead.delete(id);
     else this.#ahead.set(id, { isHeld, at });

@@ -24,7 +24,6 @@ export interface Matcher {
   isCertain(comparison: Comparison): boolean;
   /** Returns true if keys of the table have the same order in memory and in the database. */
   knowsKeyOrder(table: TableInfo): boolean;
-  /** Returns true if row-level security of the database can hide rows of the table. */
   hidesRows(table: TableInfo): boolean;
   /** Evaluates each filter for each image. Expensive reads wait in the queue of `identity`. */
   evaluateInDatabase(

@@ -6,7 +6,6 @@ import type { Row, TableInfo } from "../../schema/table_info.ts";
 
 /** A change of one row: one recorded change, or several consecutive changes combined. */
 export interface RowChange {
-  /** The number of the change in the log, or of the last change if several were combined. */
   readonly seq: number;
   readonly before: RowImage | null;
   readonly after: RowImage | null;
@@ -14,7 +13,6 @@ export interface RowChange {
   readonly changed: ColumnMask;
   /** The row images between `before` and `after`, if several changes were combined. */
   readonly between: readonly RowImage[];
-  /** The id by which the writing client recognizes its own change; null if it sent no id. */
   readonly optimisticId: string | null;
 }
 

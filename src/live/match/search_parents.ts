@@ -18,7 +18,6 @@ import {
   reversedPairs,
 } from "../../schema/relation.ts";
 
-/** The part of a subscriber group that a search needs. The parents are rows of `table`. */
 interface SearchedGroup {
   readonly query: Pick<LiveQuery, "table" | "reader">;
 }
@@ -44,7 +43,6 @@ export function addParentKey<G>(keys: ParentKeys<G>, key: RelatedKey, groups: It
   keys.set(id, known);
 }
 
-/** The parents that a search has found, each parent with the groups that need it. */
 export interface ParentRows<G> {
   readonly rows: ReadonlyMap<Row, ReadonlySet<G>>;
   readonly at: Position;

@@ -4,7 +4,6 @@ import { LiveStream } from "../stream/live_stream.ts";
 import type { StreamContext } from "../stream_context.ts";
 import type { ResultListener, SharedResult, SharedResultOptions } from "./shared_result.ts";
 
-/** How to create the shared result of a query, in addition to its {@link LiveQuery}. */
 export interface ResultQuery {
   readonly key: string;
   readonly sent: unknown;
@@ -12,7 +11,6 @@ export interface ResultQuery {
 }
 
 interface ResultStreamOptions {
-  /** The shared results of all streams, by the key of their query. */
   readonly results: Map<string, SharedResult>;
   readonly query: LiveQuery;
   readonly identity: string;

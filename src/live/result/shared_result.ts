@@ -36,7 +36,6 @@ export abstract class SharedResult<
   /** A counter that increases with changes that only a later read can include. */
   protected round = 0;
   protected events = 0;
-  /** The log position of the latest result; null before the first result. */
   protected shownAt: Position | null = null;
   protected readonly closing = new AbortController();
   protected isReading = false;

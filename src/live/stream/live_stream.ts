@@ -40,7 +40,6 @@ export abstract class LiveStream {
 
   abstract get query(): LiveQuery;
 
-  /** True if the stream has sent all changes that the feed has published. */
   abstract get isLive(): boolean;
 
   abstract pull(): Promise<void> | undefined;
@@ -61,7 +60,6 @@ export abstract class LiveStream {
     if (this.hasRoom()) this.send(commentText);
   }
 
-  /** Returns the stream's resume token for a feed position; "" if the stream needs none. */
   tokenAt(_position: Position): string {
     return "";
   }
@@ -89,7 +87,6 @@ export abstract class LiveStream {
     this.#close();
   }
 
-  /** Ends the stream after an internal error, or because its reads are too expensive. */
   fail(error: unknown): void {
     if (this.#isClosed) return;
     const problem = databaseProblem(error, "read");
