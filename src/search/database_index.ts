@@ -19,7 +19,6 @@ export interface DatabaseIndexDependencies {
   readonly validate?: () => Promise<void>;
 }
 
-/** A search index in the same database as the table that it indexes. */
 export class DatabaseIndex implements IndexBackend {
   readonly local: LocalIndex;
   readonly matchWords: WordMatcher;

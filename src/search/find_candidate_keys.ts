@@ -136,7 +136,6 @@ function unique(pages: readonly (readonly Key[])[], { table }: SearchIndex): rea
   return [...new Map(pages.flat().map((key) => [keyId(key, table), key])).values()];
 }
 
-/** Returns the 503 for a search whose engine does not respond or whose index is not filled yet. */
 export function searchUnavailable(reason: string, cause?: unknown): Problem {
   return new Problem("search-unavailable", `Cannot search now: ${reason}`, {
     cause,

@@ -8,17 +8,15 @@ import type { LocalIndex } from "./search_adapter.ts";
 import type { OpenIndex } from "./open_index.ts";
 
 /**
- * Updates one index after the service's writes. The indexer receives keys and can read the rows
- * itself, so its caller need not know their latest state. No function throws or rejects, so that a
+ * An indexer receives keys and can read the rows itself. No function throws or rejects, so that a
  * failing index never fails a write. One indexer serves all concurrent writes of a table.
  */
 export interface Indexer {
   /** True if {@link beforeCommit} needs a transaction, even for a write by a single statement. */
   readonly joinsTransaction: boolean;
   /**
-   * Called in the transaction of a write, immediately before the commit of each attempt. Returns
-   * functions to call after the transaction. `rows` are the rows of the keys as they will be
-   * committed; null if the indexer must read them.
+   * Called before the commit of each attempt of a write. Returns functions to call after the
+   * transaction. `rows` will be committed in this form; null if the indexer must read them.
    */
   beforeCommit(
     keys: readonly Key[],

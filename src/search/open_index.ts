@@ -18,7 +18,7 @@ import { rowPages } from "../db/row_pages.ts";
 import { fetchCount } from "../db/rows.ts";
 import type { ReadPlan } from "../plan/plan.ts";
 
-/** An index that the app fills in the background. Until then, searches wait, then fail with 503. */
+/** Filled in the background. Until the index is filled, searches wait, and then fail with 503. */
 export class OpenIndex implements IndexedTable {
   readonly index: SearchIndex;
   readonly backend: IndexBackend;
@@ -68,7 +68,6 @@ export class OpenIndex implements IndexedTable {
     this.#work = this.#prepareAndFill(1);
   }
 
-  /** Resolves when the index is prepared. Rejects if the engine does not respond. */
   async prepared(): Promise<void> {
     if (this.isPrepared) return;
     if (this.#failure !== null) throw this.#failure.error;
@@ -274,7 +273,6 @@ async function fillIndex(
   await backend.markFilled();
 }
 
-/** Removes the documents of rows that do not exist any more or are soft-deleted. */
 async function removeMissingDocuments(table: IndexedTable): Promise<void> {
   const { index, backend } = table;
   for (let after: Key | null = null;;) {

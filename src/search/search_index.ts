@@ -86,7 +86,6 @@ function oneOf(keys: readonly Key[], table: TableInfo): Filter {
     : keysFilter(keys, table);
 }
 
-/** Returns the key and the strings of a row that has all columns. */
 export function toSearchedRow(row: Row, { table, fields, undeleted }: SearchIndex): SearchedRow {
   const texts = rowMatches(undeleted, row) ? textsOf(row, fields) : null;
   return { key: keyOf(row, table), texts };

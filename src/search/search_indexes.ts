@@ -48,7 +48,6 @@ export class SearchIndexes {
     this.#runtime = runtime;
   }
 
-  /** Opens an index of a resource. Throws a plain Error for a duplicate or unsupported index. */
   open(index: SearchIndex, options: IndexingOptions): OpenIndex {
     const { adapter } = this;
     if (adapter === null) throw new Error("Cannot open a search index without a search adapter");

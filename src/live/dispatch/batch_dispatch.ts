@@ -253,9 +253,7 @@ function tooMuchWork(): Error {
   return new Error("The filters of the streams take too long for these changes");
 }
 
-/**
- * Reports a row without an event to shared results, which can have read the row between changes.
- */
+/** Reports a row without an event to shared results, which can have read the row in between. */
 function doubtAbsence({ transitionListeners }: SubscriberGroup, rowChange: RowChange): void {
   if (rowChange.between.length === 0) return;
   for (const listener of transitionListeners) listener.doubt(rowChange);

@@ -122,7 +122,6 @@ export interface RenderOptions extends GroupEvaluation {
 
 export type RenderedChanges = { readonly text: string } | { readonly reason: InvalidationReason };
 
-/** Renders missed changes as events, or returns the reason why the client must start over. */
 export async function renderChanges(
   changes: readonly Change[],
   options: RenderOptions,

@@ -24,7 +24,6 @@ export class ResumeTokens {
     return `${position}${separator}${this.#seal(position, queryDigest)}`;
   }
 
-  /** Returns why the client with this token must start over, or null if it can resume. */
   invalidationReason({ position, seal }: ResumeToken, query: LiveQuery): InvalidationReason | null {
     const own = this.#seal(position, this.digestOf(query));
     if (seal === own) return null;

@@ -28,10 +28,7 @@ interface Entry {
   scope: string;
 }
 
-/**
- * Checks regularly which rows the users of open streams may access (their scopes), for each
- * credential and resource: two credentials of a user can have different roles and claims.
- */
+/** Rechecks for each credential and resource: credentials of one user can have different claims. */
 export class ScopeRecheck {
   readonly #runtime: Pick<Runtime, "observe" | "clock">;
   readonly #currentUser: (user: User | null) => User | null;

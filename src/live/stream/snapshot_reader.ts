@@ -126,7 +126,6 @@ export class SnapshotReader {
     };
   }
 
-  /** Returns the next rows as stored values: at least one row, and fewer if rows are large. */
   async #readCells(
     { table, filter, reader }: LiveQuery,
     start: SnapshotStart | null,

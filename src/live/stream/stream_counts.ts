@@ -1,4 +1,3 @@
-/** The numbers of streams that were opened, ended, refused or resumed with a resume token. */
 export type HubCounts = ReturnType<typeof noCounts>;
 
 export function noCounts() {

@@ -22,7 +22,6 @@ interface Count {
   work: number;
 }
 
-/** Limits the open streams of this process by user and by IP address. */
 export class StreamQuota {
   readonly #limits: StreamQuotaLimits;
   readonly #open = new Map<string, Count>();
@@ -32,10 +31,7 @@ export class StreamQuota {
     this.#limits = limits;
   }
 
-  /**
-   * Takes a slot, which the caller must free. Throws a 429 if no slot is free, and a 422 if the
-   * filters of all open streams would need too much work.
-   */
+  /** The caller must free the slot. Throws a 429 without free slots, a 422 for too much work. */
   take(user: User | null, address: string | null, taken: Omit<StreamSlot, "counts">): StreamSlot {
     const { streams, parts, work } = taken;
     const { maxPerAddress, maxPerUser } = this.#limits;

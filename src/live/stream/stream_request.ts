@@ -11,13 +11,11 @@ import type { Relation } from "../../schema/relation.ts";
 
 export interface StreamRequest extends ScopedRequest, Pick<LiveQuery, "table" | "reader" | "view"> {
   readonly address: string | null;
-  /** The filter of the rows that the caller may see. */
   readonly scope: Filter;
   /** The filter of the request, and the condition "not deleted". */
   readonly filter: Filter;
   /** Completes, with or without an error, when the caller has disconnected. */
   readonly disconnected: Promise<unknown>;
-  /** The part of a multiplexed stream that carries this stream; null if it has its own response. */
   readonly part: StreamPart | null;
 }
 
@@ -37,7 +35,6 @@ export function requireUnexpired(user: User | null, clock: Clock): number {
 }
 
 export interface SubscribeRequest extends StreamRequest {
-  /** The resume token with which this stream continues an earlier stream; null for a new stream. */
   readonly resumeFrom: string | null;
   readonly skipExisting: boolean;
   /** The order and limit of the rows that the stream keeps; null if the stream keeps all rows. */
@@ -48,7 +45,6 @@ export interface AggregateRequest extends StreamRequest {
   readonly aggregateQuery: LiveAggregateQuery;
 }
 
-/** Returns the live query of a request: which rows the stream sends, and in which form. */
 export function liveQueryOf(
   { resource, table, reader, view, scope, filter }:
     & Pick<StreamRequest, "table" | "reader" | "view" | "scope" | "filter">
@@ -81,7 +77,6 @@ export function requireRecorded(
   );
 }
 
-/** Returns the first column that the filter reads but the change log does not record, or null. */
 export function unrecordedColumnIn(
   filter: Filter,
   excluded: ReadonlySet<ColumnInfo>,

@@ -176,7 +176,6 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     this.send(this.#tokenText(page.position));
   }
 
-  /** Returns the next page, or null if the state has changed. */
   async #readPage(state: SnapshotState): Promise<SnapshotPage | null> {
     const { feed, snapshots } = this.context;
     const minPosition = await this.#minPosition(state);
@@ -254,7 +253,6 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     this.#group.join(this, state.held);
   }
 
-  /** Returns the next changes, or null if the state has changed. */
   async #readChanges(
     state: SnapshotState | CatchUpState,
     sent: SentChanges,
@@ -274,7 +272,6 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     return window;
   }
 
-  /** Sends the events of `changes`. Returns false if the state has changed. */
   async #sendChanges(
     changes: readonly Change[],
     { to, sent: { isNet, isRepeat }, isPaused = false }: ChangesToSend,

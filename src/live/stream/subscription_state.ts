@@ -17,16 +17,15 @@ import type { SnapshotPage, SnapshotStart } from "./snapshot_reader.ts";
 import { parseResumeToken } from "./resume_token.ts";
 import type { SubscribeRequest } from "./stream_request.ts";
 
-/**
- * A subscription first sends its snapshot, then catches up, then is live. If the client of a
- * live subscription does not read, the subscription is {@link parked}, and catches up later.
- */
+/** A live subscription whose client does not read is {@link parked}, and catches up later. */
 export type SubscriptionState = SnapshotState | CatchUpState | LiveState;
 
 /** Sends all rows page by page, and between pages the changes of rows in earlier pages. */
 export interface SnapshotState {
   readonly kind: "snapshot";
-  /** True after an invalidation. Pages must then be read after the change that caused it. */
+  /**
+   * True after an invalidation, so that pages are read after the change that caused the restart.
+   */
   readonly isFreshStart: boolean;
   /** The rows that the client holds, or null if the filter reads no related rows. */
   readonly held: HeldRows | null;
@@ -53,7 +52,6 @@ interface LiveState {
 
 export interface SentChanges {
   cursor: HistoryCursor;
-  /** True to combine the changes of each row into one event. */
   isNet: boolean;
   /** True if the client may already have received some of the next changes. */
   isRepeat: boolean;

@@ -16,7 +16,6 @@ export type WindowRows = ReadonlyMap<string, WindowRow>;
 
 interface WindowStateOptions {
   readonly rows: WindowRows;
-  /** The optimistic ids of the changes since the previous state, by row id as JSON. */
   readonly names: ReadonlyMap<string, string>;
   readonly limit: number;
   readonly seq: number;

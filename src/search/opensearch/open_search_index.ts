@@ -33,7 +33,6 @@ export class OpenSearchIndex implements IndexBackend {
   #current: Pick<IndexMetadata, "name" | "uuid"> | null = null;
   #reportLost = () => {};
 
-  /** Throws a plain Error if OpenSearch does not allow the index's name. */
   constructor(index: IndexDescription, parts: {
     readonly prefix: string;
     readonly client: OpenSearchClient;
@@ -299,7 +298,6 @@ export class OpenSearchIndex implements IndexBackend {
   }
 }
 
-/** The lines in a bulk request that write or remove one document. */
 interface BulkLines extends BulkTarget {
   readonly lines: readonly Record<string, unknown>[];
 }

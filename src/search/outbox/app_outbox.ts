@@ -15,7 +15,7 @@ export class AppOutbox {
   readonly #outbox: KvSearchOutbox;
   #timer: OutboxTimer | null = null;
 
-  /** Takes the configured store: one in memory would lose entries when the process ends. */
+  /** Takes the configured store: a store in memory would lose entries when the process ends. */
   constructor(store: KeyValue, options: ResolvedSearchOutboxOptions, runtime: Runtime) {
     this.#options = options;
     this.#parts = { records: new OutboxStore(store, runtime), indexes: this.#indexes, runtime };
@@ -26,7 +26,6 @@ export class AppOutbox {
     return this.#indexes.size === 0 ? null : this.#outbox;
   }
 
-  /** Adds an index. Throws a plain Error if an index of another database has the same name. */
   add(index: OutboxIndex): Indexer {
     const { name } = index.open.index;
     if (this.#indexes.has(name)) {
@@ -83,7 +82,6 @@ class OutboxTimer {
     return this.#running ??= this.#drain().finally(() => this.#running = null);
   }
 
-  /** Waits a short time for the current run, and ends the lease. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
