@@ -120,7 +120,6 @@ export type RunnableCommand = Exclude<
   { readonly kind: "serve" | "version" }
 >;
 
-/** A parsed command. For the kind `misused`, `message` says why the arguments are invalid. */
 export type Command =
   | RunnableCommand
   | ServeCommand
@@ -180,7 +179,6 @@ function commandOf(args: readonly string[]) {
 
 const { port, host } = listenOptionRules;
 
-/** Returns the text that `--help` prints, with the command that starts the program. */
 export function helpOf(program: string): string {
   return `resource-api: a complete HTTP API from database tables
 

@@ -23,17 +23,13 @@ export interface CliService {
   /** The rights of callers; null if a configuration file defines them. */
   readonly rights: CliRights | null;
   readonly accountsIn?: string | undefined;
-  /** A sentence that says which changes live streams show; undefined to print no sentence. */
   readonly streams?: string | undefined;
-  /** The query string for the banner's example, which reads the first resource. */
   readonly exampleQuery: string;
   /** Reads the current tables. Absent if no other program can change them. */
   readonly describe?: (() => Promise<TableStates>) | undefined;
-  /** Says how the database records changes. Absent if the database records no changes. */
   readonly installed?: (() => Promise<string>) | undefined;
 }
 
-/** Returns the options of each resource in a service without a configuration file. */
 export function resourceOptionsFor(
   rights: CliRights,
 ): Pick<ResourceOptions<unknown>, "auth" | "capabilities" | "strictInput" | "autoRelations"> {
@@ -68,15 +64,11 @@ function ofWriters(user: User): Filter {
   return isWriter(user) ? all() : none();
 }
 
-/** Returns true for the operator, and for accounts and API keys with the role `writer`. */
 export function isWriter(user: User | null): boolean {
   return user?.id === operatorId || user?.roles?.includes(writerRole) === true;
 }
 
-/**
- * Returns the middleware that rejects writes and streams of a read-only database. The error says to
- * start with `--write`. Calls of STABLE and IMMUTABLE functions of the database count as reads.
- */
+/** The error names `--write`. Calls of the database's STABLE and IMMUTABLE functions are reads. */
 export function refuseWrites(functions: Introspection["functions"]): Middleware {
   const reading = new Set(
     Object.values(functions).flatMap(candidatesOf).flatMap(({ isQuery, name }) =>
@@ -109,12 +101,10 @@ export function refuseWrites(functions: Introspection["functions"]): Middleware 
 
 const writingMethods: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"]);
 
-/** Returns the middleware that identifies the operator by the token that the banner shows. */
 export function tokenAuth(rights: CliRights): AuthOptions | undefined {
   const { token, readsNeedToken } = rights;
   if (token === null) return undefined;
   const middleware: Middleware = async function identify(context, next) {
-    // A caller with an account or an API key needs no token.
     if (context.get("user")) return await next();
     const credentials = checkToken(context.req.header("authorization"), token);
     if (credentials === "wrong") throw unauthorized("This is not the token that was printed");
@@ -131,7 +121,6 @@ export function tokenAuth(rights: CliRights): AuthOptions | undefined {
 /** The operator's user id. Ids of accounts are UUIDs, so they differ from it. */
 const operatorId = "operator";
 
-/** Returns the authentication of a service with accounts and API keys in the key-value store. */
 export function accountAuth(rights: CliRights): AuthOptions {
   return {
     ...tokenAuth(rights),
@@ -143,9 +132,7 @@ function unauthorized(message: string): Problem {
   return new Problem("unauthorized", message);
 }
 
-/** The rights of callers to tables that are served without a configuration file. */
 export interface CliRights {
-  /** The bearer token for requests; null if no request needs one. */
   readonly token: string | null;
   readonly readsNeedToken: boolean;
   /** True if only programs on this machine may send requests. See {@link dnsRebindingGuard}. */

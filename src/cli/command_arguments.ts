@@ -97,7 +97,6 @@ export function parseDescribeArguments(form: DescriptionForm, args: readonly str
   };
 }
 
-/** The arguments of the command `mcp`, which serves a database to its parent process. */
 export type McpCommand = ReturnType<typeof parseMcpArguments>;
 
 export function parseMcpArguments(args: readonly string[]) {

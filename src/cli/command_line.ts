@@ -7,7 +7,6 @@ import { hasAllPermissions, restartWithKv } from "./restart_with_kv.ts";
 import { superviseWorkers } from "./workers/supervise_workers.ts";
 import { takeShare } from "./workers/worker_share.ts";
 
-/** The exit codes of commands: stopped, failed, and invalid arguments. */
 export const exitCodes = { stopped: 0, failed: 1, misused: 2 } as const;
 
 export interface Program {

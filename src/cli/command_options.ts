@@ -37,10 +37,7 @@ export function readCommandWords<Options extends CommandOptions>(
   return words;
 }
 
-/**
- * Splits the arguments of a command with a verb, such as `keys create`. `verbs` names the options
- * that only some verbs have. Throws a {@link Misuse} for an option that this verb does not have.
- */
+/** `verbs` names the options that only some verbs have. Throws a {@link Misuse} for others. */
 export function readVerbWords<Options extends CommandOptions, Verb extends string>(
   command: string,
   args: readonly string[],
@@ -91,7 +88,6 @@ function split(args: readonly string[], options: CommandOptions) {
   };
 }
 
-/** Throws a {@link Misuse} for an unknown option, a missing value and an unexpected value. */
 function requireFit(
   command: string | null,
   tokens: ReturnType<typeof split>["tokens"],
@@ -136,12 +132,10 @@ export const storeOptions = { kv: { type: "string" }, config: configOption } as 
 /** The value of a missing option is null. */
 export type StoreArguments = ReturnType<typeof readStoreArguments>;
 
-/** Throws a {@link Misuse} if both options are present. */
 export function readStoreArguments(words: CommandWords<"kv" | "config">) {
   const [kv, config] = [words.text("kv"), words.text("config")];
   if (kv === null || config === null) return { kv, config };
   throw new Misuse("Give --kv or --config, not both: a configuration names its own store");
 }
 
-/** The default file for the key-value store of accounts, API keys and credits. */
 export const defaultStoreFile = "service.kv";

@@ -24,9 +24,8 @@ export interface StoreAccess {
 }
 
 /**
- * Finds the store that `--kv` or the configuration names, or the default file. There is no `option`
- * if the configuration has no store or keeps it in memory. Throws an Error for a store in memory,
- * and for a missing file unless `creates` is true: a misspelt name would create a file.
+ * Finds the store of `--kv` or the configuration, or the default file. Throws an Error for a store
+ * in memory, and for a missing file unless `creates`: a misspelt name would create a file.
  */
 async function findCommandStore(
   { kv, config: path }: StoreArguments,

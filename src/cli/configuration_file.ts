@@ -7,7 +7,6 @@ export async function findConfiguration(): Promise<string | null> {
   return await pathExists(configurationName) ? configurationName : null;
 }
 
-/** Loads `path`, or else the default file. Throws an Error with `hint` if both are missing. */
 export async function requireConfiguration(
   path: string | null,
   hint: string,
@@ -17,7 +16,6 @@ export async function requireConfiguration(
   return await loadConfiguration(found);
 }
 
-/** Throws a plain Error with one sentence for an invalid file. */
 export async function loadConfiguration(path: string): Promise<ServeConfig> {
   const { default: config } = await importModule(path);
   if (typeof config !== "object" || config === null) {
@@ -33,7 +31,6 @@ export async function loadConfiguration(path: string): Promise<ServeConfig> {
 /** The default configuration file, in the current folder. */
 export const configurationName = "service.config.ts";
 
-/** Imports a user's module. Throws a plain Error with one sentence if this fails. */
 export async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {
   if (!await pathExists(path)) throw new Error(`Cannot read ${path}: there is no such file`);
   try {

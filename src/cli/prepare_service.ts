@@ -12,9 +12,7 @@ export interface PrepareServiceOptions {
   readonly runtime: Runtime;
   /** The bearer token of the operator. */
   readonly token: string;
-  /** The store of several workers without a configuration file. */
   readonly kv?: string;
-  /** True if the tables of a running service have changed. Default: false. */
   readonly isReread?: boolean;
 }
 

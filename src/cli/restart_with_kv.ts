@@ -33,10 +33,7 @@ export async function restartWithKv(
   return code;
 }
 
-/**
- * Stops this process when its parent process has ended, because a killed parent does not stop its
- * child. Without `by`, does nothing unless {@link restartWithKv} started this process.
- */
+/** A killed parent does not stop its child. Without `by`, only after {@link restartWithKv}. */
 export function exitWithParent(clock: Clock, by?: string, end: Deno.Signal = "SIGTERM"): void {
   const parent = by ?? Deno.env.get(parentVariable);
   if (parent === undefined) return;
@@ -53,7 +50,6 @@ const parentVariable = "SERVICE_RUN_AGAIN_BY";
 
 const pollEveryMs = 500;
 
-/** Returns true if this process has all permissions, as starting a child with `-A` requires. */
 export function hasAllPermissions(): boolean {
   return permissions.every((name) => {
     const { state, partial } = Deno.permissions.querySync({ name });

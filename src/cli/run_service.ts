@@ -11,7 +11,6 @@ import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 export interface OpenService {
   readonly service: CliService;
   readonly app: App;
-  /** Resolves when the service uses the current tables. Absent if tables cannot change. */
   readonly current?: () => Promise<void>;
 }
 
@@ -30,7 +29,6 @@ function indexPathOf({ config }: CliService): string {
   return `${config.basePath ?? "/api"}/`;
 }
 
-/** The banner has an address to which clients can connect. */
 export function bannerOf(
   { service, app }: OpenService,
   start: Pick<BannerContents, "version" | "host" | "port">,
@@ -81,15 +79,12 @@ export interface BannerContents
   readonly port: number;
   /** The percent-encoded paths of the resources. */
   readonly paths: readonly string[];
-  /** The path of the page that lists all resources, and the start of the paths of the resources. */
   readonly indexPath: string;
   readonly hasDashboard?: boolean | undefined;
   readonly hasPage?: boolean | undefined;
-  /** The path and query of the request that the banner shows as an example. */
   readonly example: string;
 }
 
-/** Returns the banner: the resources and their address, the token, and a working example. */
 export function banner(facts: BannerContents): string {
   const url = urlOf(reachableHost(facts.host), facts.port);
   const { paths, rights } = facts;

@@ -12,10 +12,6 @@ import {
 import { additionOptions, readAdditions, readSchemaOption } from "./database/additions.ts";
 import { parseKeyOptions } from "./database/declared_view_keys.ts";
 
-/**
- * The arguments that start a service for a database, from a configuration file (default: the file
- * in the current folder), or with example data.
- */
 export type ServeCommand = Extract<
   ReturnType<typeof parseServeArguments>,
   { readonly kind: "serve" }
@@ -80,7 +76,6 @@ export function parseServeArguments(args: readonly string[]) {
 
 export type CheckCommand = ReturnType<typeof parseCheckArguments>;
 
-/** Parses the arguments of `check`, which are those of a start. Throws a {@link Misuse}. */
 export function parseCheckArguments(args: readonly string[]) {
   const own = ["--production", "--json"];
   const [production, json] = own.map((option) => args.includes(option));

@@ -10,7 +10,6 @@ import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
 import { type CliRights, type CliService, resourceOptionsFor, tokenAuth } from "./cli_service.ts";
 import type { Database } from "../db/database.ts";
 
-/** Serves the demonstration: a reading club with four related tables in memory. */
 export async function serveDemonstration(rights: CliRights, runtime: Runtime): Promise<CliService> {
   const db = await openDatabase("node-sqlite::memory:", { observe: runtime.observe });
   await db.createTables([authors, books, members, loans]);

@@ -11,10 +11,7 @@ import {
   outOperator,
 } from "./operators/operator_registry.ts";
 
-/**
- * Returns a filter's canonical string: equal strings mean equivalent filters, whose subscribers
- * share work. Order, repetition, aliases and parentheses do not affect it.
- */
+/** Equal strings mean equivalent filters. Order, repetition, aliases, parentheses are ignored. */
 export function canonicalFilterText(filter: Filter): string {
   switch (filter.kind) {
     case "all":

@@ -11,10 +11,7 @@ export interface DocumentPath {
   readonly path: JsonPath;
 }
 
-/**
- * Returns the column and the path of a selector such as `meta.size`, or null unless the first name
- * is a JSON column of `columns` and another name follows. Throws a 400 for a long path.
- */
+/** Null unless the first name is a JSON column with a path. Throws a 400 for a long path. */
 export function documentPathOf(
   text: string,
   columns: readonly ColumnInfo[],
@@ -35,7 +32,6 @@ export function documentPathOf(
 /** The selected values of a document, by name: null for a whole value, or the values within it. */
 export type DocumentParts = readonly (readonly [name: string, parts: DocumentParts | null])[];
 
-/** Returns the parts that several paths into one document select. */
 export function partsOfPaths(paths: readonly JsonPath[]): DocumentParts | null {
   if (paths.some((path) => path.length === 0)) return null;
   const inner = new Map<string, JsonPath[]>();

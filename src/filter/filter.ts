@@ -81,7 +81,6 @@ export const noRows: Filter<never> = Object.freeze({ kind: "none" });
  */
 export const missingRows: Filter<never> = Object.freeze({ kind: "none" });
 
-/** Creates a comparison. Its values must already have the types that the operator takes. */
 export function comparison(
   operator: Operator,
   column: ColumnInfo,
@@ -90,26 +89,17 @@ export function comparison(
   return { kind: "compare", column, operator, values };
 }
 
-/**
- * Returns a filter for the rows that pass every one of its terms. If one term is `none`, the result
- * is `none`. Terms that are `all` are left out.
- */
+/** One term `none` makes the result `none`. Terms that are `all` are left out. */
 export function and<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of> {
   return combine("and", filters, "none", "all");
 }
 
-/**
- * Returns a filter for the rows that pass any of its terms. If one term is `all`, the result is
- * `all`. Terms that are `none` are left out. Without terms, the result is `none`.
- */
+/** One term `all` makes the result `all`. Terms `none` are left out. Without terms: `none`. */
 export function or<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of> {
   return combine("or", filters, "all", "none");
 }
 
-/**
- * Returns a filter for the rows that do not match a filter, including rows with an unknown result
- * because of NULL. A comparison with a missing value matches no row, and neither does its negation.
- */
+/** Rows with an unknown result (NULL) pass. A missing value, even negated, matches no row. */
 export function not<Of = AnyTable>(filter: Filter<Of>): Filter<Of> {
   if (hasMissing(filter)) return missingRows;
   switch (filter.kind) {
@@ -124,10 +114,7 @@ export function not<Of = AnyTable>(filter: Filter<Of>): Filter<Of> {
   }
 }
 
-/**
- * Returns the filter of a quantifier (`some`, `none`, `every`) over the rows that relations reach.
- * `none` is the complement of `some`. A related row with an unknown result (NULL) fails `every`.
- */
+/** `none` is the complement of `some`. A related row with an unknown result fails `every`. */
 export function quantified(
   quantifier: RelationQuantifier,
   path: readonly Relation[],
@@ -143,7 +130,6 @@ export function quantified(
   }
 }
 
-/** Returns the filter for the rows from which a path of relations reaches a matching row. */
 export function someRelated(path: readonly Relation[], filter: Filter): Filter {
   return path.reduceRight<Filter>(
     (inner, relation) =>
@@ -189,7 +175,6 @@ export function termsOnSameRow(filter: Filter): readonly Filter[] {
   return filter.kind === "not" ? [filter.term] : [];
 }
 
-/** Returns the columns that a filter compares in the row itself, and not in related rows. */
 export function comparedColumns(filter: Filter): readonly ColumnInfo[] {
   if (filter.kind === "compare") return [filter.column];
   return termsOnSameRow(filter).flatMap(comparedColumns);

@@ -1,6 +1,5 @@
 import { type Comparison, type Filter, termsOnSameRow } from "./filter.ts";
 
-/** Estimates how many steps a filter takes per character of a string; 0 without a string search. */
 export function filterWork(filter: Filter): number {
   switch (filter.kind) {
     case "related":
@@ -18,7 +17,6 @@ export function comparisonWork({ operator, values }: Comparison): number {
 
 /** Limits the steps that filters take in memory. `take` is called before each string search. */
 export interface WorkAllowance {
-  /** Returns true if this number of steps is allowed now. Counts the allowed steps. */
   take(steps: number): boolean;
 }
 

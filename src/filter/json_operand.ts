@@ -4,13 +4,9 @@ import { InvalidValue } from "../schema/kind.ts";
 import { requireStorableText } from "../schema/kinds/text_kind.ts";
 import type { Literal } from "./syntax/filter_syntax.ts";
 
-/**
- * An operand that is compared with a value in a JSON document. Its type is that of the literal in
- * the filter, because documents declare no types.
- */
+/** The type of an operand is that of the literal in the filter: documents declare no types. */
 export type JsonOperand = string | boolean | JsonNumberOperand;
 
-/** A number as the operand of a comparison with a value in a JSON document. */
 export interface JsonNumberOperand {
   /** The number in decimal notation, without an exponent or trailing zeros. */
   readonly number: string;

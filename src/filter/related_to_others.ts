@@ -1,7 +1,6 @@
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { allRows, and, type Filter, not, or, termsOnSameRow } from "./filter.ts";
 
-/** Returns a filter that ignores the related rows of `table` that match `unreached`. */
 export function relatedToOthers(filter: Filter, table: TableInfo, unreached: Filter): Filter {
   const within = (term: Filter) => relatedToOthers(term, table, unreached);
   switch (filter.kind) {
@@ -26,7 +25,6 @@ export function relatedToOthers(filter: Filter, table: TableInfo, unreached: Fil
   }
 }
 
-/** Returns true if a comparison or relation in a filter or in its nested filters uses a column. */
 export function usesColumn(filter: Filter, column: ColumnInfo): boolean {
   if (filter.kind === "compare") return filter.column === column;
   if (filter.kind !== "related") {

@@ -14,19 +14,16 @@ import { fitsDocumentPaths, pathOperandFault } from "./operators/path_comparison
 import { excerptOf, filterError, plusHint, unreadableFilter } from "./syntax/filter_error.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
-/** The field that a comparison tests: a column, or a value in its JSON documents. */
 export interface ComparedField {
   readonly column: ColumnInfo;
-  /** The names that lead to the value in a document, or null for the column's whole value. */
   readonly path: JsonPath | null;
   /** True if the client uses the safe form of JSON, in which a number beyond 2^53 is a string. */
   readonly safeNumbers?: boolean;
 }
 
 /**
- * Resolves one comparison, whose field and operator are known. Values are parsed as the type of the
- * column. For a value in a document, the form of the literal determines the type. Throws a {@link
- * Problem} `filter-parse-error` at the first invalid value.
+ * Values are parsed as the type of the column. For a value in a document, the form of the literal
+ * determines the type. Throws a {@link Problem} `filter-parse-error`.
  */
 export function resolveComparison(
   syntax: ComparisonSyntax,

@@ -20,11 +20,8 @@ export interface FilterContext {
   mayFilter(column: ColumnInfo): boolean;
   /** True if the client uses the safe form of JSON, in which a number beyond 2^53 is a string. */
   readonly safeNumbers?: boolean;
-  /** Readable columns, for suggestions in messages. If absent, messages suggest nothing. */
   readonly readable?: readonly ColumnInfo[];
-  /** Returns the relation with a name, or null. Absent if the filter must not follow relations. */
   follow?(name: string): FilterableRelation | null;
-  /** The names of the relations that the filter can follow, for suggestions in messages. */
   relationNames?(): readonly string[];
 }
 
@@ -33,10 +30,7 @@ export interface FilterableRelation {
   readonly target: FilterContext;
 }
 
-/**
- * Resolves a parsed filter: names become columns, and values get the type of their column. Throws a
- * {@link Problem} `filter-parse-error` at the first invalid name, operator or value.
- */
+/** Throws a {@link Problem} `filter-parse-error` at the first invalid name, operator or value. */
 export function resolveFilter(syntax: FilterSyntax, context: FilterContext): Filter {
   let patterns = 0;
   return resolveFilterWith(syntax, context, (comparison, field, operator) => {
@@ -62,7 +56,6 @@ export type ResolveComparison = (
   operator: Operator,
 ) => Filter;
 
-/** Resolves a rule that a template contains as a term, by its index in the template's values. */
 export type ResolveInserted = (index: number, context: FilterContext) => Filter;
 
 /** Resolves like {@link resolveFilter}. Without `insert`, policies and filters are errors. */
@@ -97,7 +90,6 @@ export function resolveFilterWith(
   }
 }
 
-/** Resolves the relations of a quantifier. Throws a 400 at the first unknown or forbidden name. */
 function followPath(
   path: readonly string[],
   context: FilterContext,
@@ -140,7 +132,6 @@ function findField(syntax: ComparisonSyntax, context: FilterContext): FoundField
   throw unknownField(path, fieldAt, context, field);
 }
 
-/** Returns the 400 for a path that leads to no field, or to a field that is not filterable. */
 export function unknownField(
   path: readonly string[],
   position: number,
@@ -189,7 +180,6 @@ function fieldNames({ mayFilter, readable = [] }: FilterContext): readonly strin
   return readable.filter(mayFilter).map(({ name }) => name);
 }
 
-/** Resolves `project.owner.name` to relations and a column. A JSON column's path can follow. */
 function walkPath(names: readonly string[], context: FilterContext): FoundField | null {
   const walk: Relation[] = [];
   let here = context;

@@ -12,13 +12,11 @@ import { separateRows } from "./separate_rows.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
-/** The context in which a scope is resolved. A scope can use every column. */
 export interface ScopeContext extends Pick<FilterContext, "table" | "operators"> {
   readonly filters: CachingFilterParser;
   relationsOf(table: TableInfo): Relations;
 }
 
-/** Resolves the result of a scope function, such as `auth.read`, to a filter. */
 export type ScopeResolver = (scope: Rule | string, name: string) => Filter;
 
 /**
@@ -50,10 +48,7 @@ export function createScopeResolver(context: ScopeContext, observe: Observer): S
 /** The maximum number of templates that are examined for a table, because all are kept in a set. */
 const maxExamined = 200;
 
-/**
- * Resolves a scope function's result to a filter. An empty string matches nothing. Throws a plain
- * Error for a mistake of the deployer, such as another table's column.
- */
+/** An empty string matches nothing. Throws a plain Error for a mistake of the deployer. */
 export function resolveScopeFilter(
   scope: Rule | string,
   context: ScopeContext,
@@ -107,7 +102,6 @@ function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: 
   return syntax.values.some(isMissing) ? missingRows : resolveComparison(syntax, field, operator);
 }
 
-/** Throws unless the value is a filter of the table whose fields `user`, if set, may filter by. */
 export function requireFilter(
   filter: Filter,
   table: TableInfo,

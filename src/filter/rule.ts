@@ -37,7 +37,6 @@ export interface Draft<Of = AnyTable> {
   readonly tableName?: Of;
 }
 
-/** A draft with the function that resolves it. This package creates all drafts in this form. */
 interface ResolvableDraft<Of = AnyTable> extends Draft<Of> {
   readonly toFilter: (context: FilterContext, resolve: RuleToFilter) => Filter;
 }
@@ -177,7 +176,6 @@ function parseTemplate(
   return syntax;
 }
 
-/** Returns the index of the template's value that a literal represents, or null if it has none. */
 function templateValueIndex(literal: Literal): number | null {
   return isValue(literal) ? Number(literal.text.slice(1, -1)) : null;
 }
@@ -219,7 +217,6 @@ function readable(text: string): string {
   return text.replace(marker, "${…}");
 }
 
-/** Called with the syntax tree of each template in a rule, its context and its string. */
 export type OnTemplate = (syntax: FilterSyntax, context: FilterContext, text: string) => void;
 
 /** Resolves a rule from code. A blank template matches no row. Any column is allowed. */
@@ -237,7 +234,6 @@ export function filterOfRule(
   return filterOfTemplate(rule, context, filters, { resolve, onTemplate }) ?? missingRows;
 }
 
-/** Resolves a template. Returns null for a blank template. */
 export function filterOfTemplate(
   template: FilterText,
   context: FilterContext,

@@ -1,10 +1,7 @@
 import type { FilterContext } from "./resolve_filter.ts";
 import { type ComparisonSyntax, type FilterSyntax, termsOfSyntax } from "./syntax/filter_syntax.ts";
 
-/**
- * Returns a message if two comparisons test different columns of related rows: two different rows
- * can satisfy `members.userId==7;members.role==admin`, which is often a mistake.
- */
+/** `members.userId==7;members.role==admin` can match two different rows: often a mistake. */
 export function separateRows(syntax: FilterSyntax, context: FilterContext): string | null {
   if (syntax.kind === "and") {
     const found = new Map<string, ComparedPath>();
@@ -32,7 +29,6 @@ export function separateRows(syntax: FilterSyntax, context: FilterContext): stri
 }
 
 interface ComparedPath {
-  /** The path of relations. At least one of them leads to many rows. */
   readonly prefix: string;
   readonly column: string;
   readonly operator: string;

@@ -37,7 +37,6 @@ export const abuseProtectionOptionRules = groupOf<AbuseProtectionOptions>()({
 
 export type ResolvedAbuseProtection = ReturnType<typeof resolveAbuseProtection>;
 
-/** Validates the options and adds defaults. Throws a plain Error for an invalid option. */
 export function resolveAbuseProtection(
   options: AbuseProtectionOptions | undefined,
   isProduction: boolean,

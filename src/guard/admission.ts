@@ -21,17 +21,14 @@ import {
 } from "./operation_protection.ts";
 
 export interface AdmissionOptions extends RequestProofOfWorkOptions {
-  /** The CAPTCHA challenges; null if no provider is configured. */
   readonly captcha: CaptchaChallenges | null;
-  /** Returns the limiter of the caller's budget; null if the caller's class has no budget. */
   budgetOf(request: Request, user: User | null): MaybePromise<RateLimiter | null>;
 }
 
 /**
- * Applies all limits and challenges to a request: first {@link countRequest}, then {@link admit},
- * and {@link charge} when the number of items is known. Each throws a 428 or 429, and returns a
- * promise only if it must wait. At the end, {@link finishReply} or {@link finishError} adds
- * headers, and refunds tokens after some errors.
+ * The order of calls is {@link countRequest}, {@link admit}, and {@link charge} when the number of
+ * items is known. Each throws a 428 or 429, and returns a promise only if it must wait. At the end,
+ * {@link finishReply} or {@link finishError} adds headers, and refunds tokens after some errors.
  */
 export class Admission implements IdempotentAdmission, Debit {
   readonly #options: AdmissionOptions;
@@ -40,12 +37,9 @@ export class Admission implements IdempotentAdmission, Debit {
   readonly #caller: string;
   readonly #facts: { -readonly [Name in keyof AdmissionInput]: AdmissionInput[Name] };
   #rate: TakeResult | null = null;
-  /** The limiter of the caller's budget; undefined before the caller is classified. */
   #limiter: MaybePromise<RateLimiter | null> | undefined;
-  /** The budget of the request; null before {@link admit}, and for a free request. */
   #budget: RequestBudget | null = null;
   #work: RequestProofOfWork | null = null;
-  /** The proof-of-work requirements that the request has not met yet. */
   #powGates: readonly PowGate[];
   #captchaAction: string | undefined;
 
@@ -84,7 +78,6 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Takes the tokens for one item, and checks the required proof of work and CAPTCHA. */
   admit(): MaybePromise<void> {
     if (this.#protection.cost === 0) return this.#enforce();
     return chain(this.#openBudget(), (budget) => {
@@ -118,10 +111,7 @@ export class Admission implements IdempotentAdmission, Debit {
     this.#budget?.refundExcess(items);
   }
 
-  /**
-   * Makes the request's proof of work usable again after a response with status 422, except
-   * `query-too-expensive`. Must be called for every response.
-   */
+  /** A 422, except `query-too-expensive`, makes the proof of work usable again. Call always. */
   returnSolution(answer: unknown): MaybePromise<void> {
     if (this.#work === null || typeof answer !== "object" || answer === null) return;
     const isRefused = "status" in answer && answer.status === 422 &&
@@ -134,7 +124,6 @@ export class Admission implements IdempotentAdmission, Debit {
     return { status, headers: this.#withHeaders(headers), body };
   }
 
-  /** Returns the error to throw. A Problem gets headers with the remaining budget. */
   finishError(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
     // If the client has disconnected, it caused the failure itself and gets no refund.
@@ -146,7 +135,6 @@ export class Admission implements IdempotentAdmission, Debit {
       : error;
   }
 
-  /** Adds the challenges that rows of other resources require. Returns false if there are none. */
   #addGates(embedded: readonly EmbeddedItems[]): boolean {
     const gates = embedded.flatMap(({ protection: { pow } }) => pow ?? []);
     const captchas = embedded.flatMap(({ protection: { captcha } }) => captcha ?? []);
@@ -188,7 +176,6 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Serves, challenges or refuses the request. Decides again after each passed challenge. */
   #enforce(): MaybePromise<void> {
     const verdict = decideAdmission(this.#facts);
     switch (verdict.kind) {
@@ -224,7 +211,6 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Marks all requirements as met. Later calls of {@link charge} only take tokens. */
   #pass(): void {
     this.#budget?.markPaid();
     this.#facts.hasPowGate = false;
@@ -252,25 +238,18 @@ function offersSolution(headers: Headers, { captcha }: ResolvedAbuseProtection):
 export interface AdmissionInput {
   /** True for a live stream or a download by a link, whose clients cannot solve a challenge. */
   readonly isUnchallenged: boolean;
-  /** True if the caller has used up the resource's `rateLimit`. */
   readonly isRateLimited: boolean;
-  /** `enough` if the budget covers the cost, `short` if not, `none` if there is no cost. */
   readonly budget: "none" | "enough" | "short";
-  /** True if `abuseProtection.pow` is set, so that proof of work can replace missing tokens. */
   readonly powIsOn: boolean;
   readonly captchaIsOn: boolean;
-  /** True if a CAPTCHA can replace missing tokens for this resource. */
   readonly overflowsToCaptcha: boolean;
-  /** True if the resource always requires proof of work for this operation. */
   readonly hasPowGate: boolean;
-  /** True if the resource always requires a CAPTCHA for this operation. */
   readonly hasCaptchaGate: boolean;
   /** True if the proof of work is valid, or if the deployer's trust hook requires no work. */
   readonly hasWorked: boolean;
   readonly hasPassedCaptcha: boolean;
 }
 
-/** The result of {@link decideAdmission}: the next step for the request. */
 export type AdmissionVerdict =
   /** Serves the request. `floor` takes all tokens left, because a challenge pays for the rest. */
   | { readonly kind: "serve"; readonly debit: "none" | "whole" | "floor" }
@@ -304,7 +283,6 @@ export function decideAdmission(facts: AdmissionInput): AdmissionVerdict {
 
 type ChallengeKind = "none" | "pow" | "captcha";
 
-/** Returns the challenge that can replace missing tokens, or `none`. */
 function substituteFor(
   { isUnchallenged, overflowsToCaptcha, captchaIsOn, powIsOn }: AdmissionInput,
 ): ChallengeKind {

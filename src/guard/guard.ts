@@ -49,14 +49,12 @@ export interface Guard {
 
 export interface GuardOptions {
   readonly abuse: ResolvedAbuseProtection;
-  /** The key-value store, which is opened at the first use. */
   readonly store: Pick<AppStore, "need">;
   readonly runtime: Runtime;
   /** The requests that MCP tools send. Their class is `mcp` if a budget for it is configured. */
   readonly ofTools?: Pick<WeakSet<Request>, "has">;
 }
 
-/** Creates the guard of an app. All resources share the budget of a caller. */
 export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): Guard {
   let buckets: BucketStore | null = null;
   let proofOfWork: ProofOfWork | null = null;
@@ -153,17 +151,13 @@ function budgetFinder(
   return (request, user) => ofTools.has(request) ? tools : ofOthers(request, user);
 }
 
-/** The bytes that a client has used in this process and that are not reported to the store yet. */
 interface Unreconciled {
   bytes: number;
   /** True if the client had too few bytes left at this process's last report. */
   isUsedUp: boolean;
 }
 
-/**
- * Limits the bytes of stored responses by client, with buckets that refill within `ttlMs`. A
- * process reports to the store only after each mebibyte, so that most requests do not wait.
- */
+/** Buckets refill within `ttlMs`. A process reports to the store only after each mebibyte. */
 function createResponseStorageShares(
   ttlMs: number,
   limiterOf: (policy: BucketPolicy) => RateLimiter,

@@ -25,7 +25,6 @@ export interface OperationProtection {
   readonly isStream: boolean;
 }
 
-/** The proof of work that an operation requires even if the budget is not used up. */
 export interface PowGate {
   readonly difficulty: number;
   readonly trust: Trust | undefined;
@@ -34,13 +33,11 @@ export interface PowGate {
 export interface ProtectedResource {
   /** The start of error messages: `Cannot serve "notes"`. */
   readonly subject: string;
-  /** The path of the resource, by which the store identifies its rate limit. */
   readonly url: string;
   /** True if creates and updates can also write rows of other protected resources. */
   readonly embedsRows?: boolean | undefined;
 }
 
-/** The app-wide settings from which protections (limits, challenges) are computed. */
 interface ProtectionContext {
   readonly abuse: ResolvedAbuseProtection;
   /** Returns the rate limit for a resource's path, always as the same object. */
@@ -65,7 +62,6 @@ export function resolveProtections(
   }));
 }
 
-/** The protection of a procedure, in addition to the limits of its resource. */
 export interface ProcedureProtectionOptions {
   readonly cost?: number | undefined;
   readonly pow?: ProtectionOptions["pow"];
@@ -118,7 +114,6 @@ function covers({ operations }: PowGateOptions | CaptchaGateOptions, kind: Guard
   return operations === undefined || operations.includes(kind);
 }
 
-/** Adds the defaults of `abuseProtection.pow` to the options of a required proof of work. */
 function resolvePowGate(
   { difficulty, trust }: PowGateOptions,
   abuse: ResolvedAbuseProtection,
@@ -156,16 +151,13 @@ export const accountPowOptionRule = either(
   }),
 ).default(false);
 
-/** The limits and requirements of an account route, such as login, signup or password reset. */
 export interface AccountProtectionOptions {
-  /** Path of the route's options in error messages, for example `passwordAuth.login`. */
   readonly path: string;
   readonly cost: number;
   readonly pow: boolean | AccountPowOptions;
   readonly captcha: { readonly action: string | undefined } | null;
 }
 
-/** Returns an account route's protection. Throws a plain Error for impossible requirements. */
 export function resolveAccountProtection(
   { path, cost, pow, captcha }: AccountProtectionOptions,
   abuse: ResolvedAbuseProtection,

@@ -9,18 +9,14 @@ import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
 import { sqlitePathOf } from "../database/resolve_database_url.ts";
 import { pathExists } from "../path_exists.ts";
 
-/** The arguments that say which files to back up or to replace. */
 export interface PlaceArguments {
   readonly database: string | null;
   readonly kv: string | null;
   readonly config: string | null;
 }
 
-/** The files of a service, and what a backup of these files does not contain. */
 export interface ServiceFiles {
-  /** The path of the SQLite file; null if the database is not a single file. */
   readonly database: string | null;
-  /** The path of the key-value store; null if the store is not a file. */
   readonly kv: string | null;
   readonly notices: readonly string[];
 }
@@ -46,7 +42,6 @@ export async function findServiceFiles(
   return await filesOf(path, store, db.label);
 }
 
-/** Returns the absolute path of a file without symbolic links, also if the file is missing. */
 export async function realPathOf(path: string): Promise<string> {
   return await Deno.realPath(path).catch(() => resolve(path));
 }

@@ -46,7 +46,6 @@ export function parseRestoreArguments(args: readonly string[]) {
   return { kind: "restore" as const, ...places, yes: words.flag("yes") };
 }
 
-/** Reads the arguments that both commands have. Throws a {@link Misuse} if they are invalid. */
 function readPlaces(command: string, words: CommandWords<"kv" | "config">, need: string) {
   const [folder, database = null, extra] = words.positionals;
   if (folder === undefined) throw new Misuse(`${command} needs ${need}`);

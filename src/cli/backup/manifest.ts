@@ -2,18 +2,14 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { pathExists } from "../path_exists.ts";
 
-/** The description of a backup, in its file `manifest.json`. */
 export interface BackupManifest {
-  /** The version of the service that made the backup. */
   readonly version: string;
-  /** When all files were as they are in the backup, as an ISO timestamp. */
   readonly at: string;
   readonly files: readonly BackedUpFile[];
 }
 
 export interface BackedUpFile {
   readonly role: "database" | "kv";
-  /** The name of the file in the folder of the backup. */
   readonly name: string;
   /** The absolute path of the original file. */
   readonly path: string;
@@ -24,7 +20,6 @@ export interface BackedUpFile {
 
 export const manifestName = "manifest.json";
 
-/** Returns the manifest of a backup, or null if the folder contains no manifest. */
 export async function findManifest(folder: string): Promise<BackupManifest | null> {
   const path = join(folder, manifestName);
   return await pathExists(path) ? parse(await Deno.readTextFile(path)) : null;
@@ -72,7 +67,6 @@ function isFile(file: unknown): boolean {
     typeof sha256 === "string";
 }
 
-/** Returns the size and the SHA-256 of a file. */
 export async function digest(path: string): Promise<Pick<BackedUpFile, "bytes" | "sha256">> {
   const hash = createHash("sha256");
   let bytes = 0;
@@ -93,7 +87,6 @@ export function plainError(action: string, error: unknown): unknown {
   return isOfSystem ? new Error(`Cannot ${action}: ${error.message}`, { cause: error }) : error;
 }
 
-/** Waits until the contents of a file or folder are on the disk. */
 export async function synchronize(path: string): Promise<void> {
   using file = await Deno.open(path);
   await file.sync();

@@ -16,7 +16,6 @@ import {
   synchronize,
 } from "./manifest.ts";
 
-/** Runs the command `backup`, and returns the exit code. */
 export async function runBackupCommand(command: BackupCommand, version: string): Promise<number> {
   const files = await findServiceFiles(command);
   const sources = await requireFiles(files);
@@ -101,7 +100,6 @@ async function fillFolder(
 
 type Source = Pick<BackedUpFile, "role" | "path">;
 
-/** Throws a plain Error if a file is missing, or if there is no file, or the same file twice. */
 async function requireFiles({ database, kv, notices }: ServiceFiles): Promise<readonly Source[]> {
   const sources: Source[] = [];
   if (database !== null) sources.push({ role: "database", path: database });
@@ -117,10 +115,7 @@ async function requireFiles({ database, kv, notices }: ServiceFiles): Promise<re
   return sources;
 }
 
-/**
- * Removes all backups of the same files except the newest `keep`, and what backups have left that
- * were killed more than a day ago. Returns the names of the removed folders.
- */
+/** Keeps the newest `keep`, and also removes what backups left that were killed a day ago. */
 async function removeOldest(
   { folder, keep }: Pick<BackupCommand, "folder" | "keep">,
   files: readonly BackedUpFile[],
@@ -141,7 +136,6 @@ async function removeOldest(
       if (manifest !== null && pathsOf(manifest.files) === paths) backups.push(name);
     }
   }
-  // `numeric` compares the counts at the ends of names as numbers.
   backups.sort(new Intl.Collator("en", { numeric: true }).compare);
   const removed = [...backups.slice(0, Math.max(0, backups.length - keep + 1)), ...killed];
   for (const name of removed) await Deno.remove(join(folder, name), { recursive: true });

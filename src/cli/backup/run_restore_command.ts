@@ -17,14 +17,12 @@ import {
   synchronize,
 } from "./manifest.ts";
 
-/** A file of a backup, and the path of the file that it replaces. */
 interface Replacement {
   readonly file: BackedUpFile;
   readonly target: string;
   readonly exists: boolean;
 }
 
-/** Runs the command `restore`, and returns the exit code. */
 export async function runRestoreCommand(command: RestoreCommand, version: string): Promise<number> {
   const manifest = await readManifest(command.folder);
   if (manifest.version.localeCompare(version, "en", { numeric: true }) > 0) {
@@ -107,7 +105,6 @@ function requireSqlitePath(database: string): string {
   throw new Error(`Cannot restore ${withoutSecrets(database)}: only SQLite files can be replaced`);
 }
 
-/** Throws a plain Error if another program uses the file, or if its role is another one. */
 function requireReplaceable(target: string, role: BackedUpFile["role"]): void {
   requireUnused(target);
   const found = isStore(target);
@@ -119,7 +116,6 @@ function requireReplaceable(target: string, role: BackedUpFile["role"]): void {
   );
 }
 
-/** Throws a plain Error unless the user agrees to the replacement of existing files. */
 function requireConsent(
   { yes }: RestoreCommand,
   { at }: BackupManifest,
@@ -148,7 +144,6 @@ function copyOf(target: string): string {
   return `${target}.restoring-${Deno.pid}`;
 }
 
-/** Returns the end of the names of replaced files: the time, and a number if it is in use. */
 async function freeStamp(replacements: readonly Replacement[], clock: Clock): Promise<string> {
   const time = instantOf(clock.now()).replace(/\.\d+Z$/, "Z").replaceAll(":", "-");
   for (let count = 1;; count++) {

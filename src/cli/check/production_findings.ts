@@ -53,7 +53,6 @@ export async function productionFindings(
   ];
 }
 
-/** The messages about single points, each with true if the point is open. */
 type Points = Readonly<Record<string, boolean>>;
 
 function open(level: Finding["level"], points: Points): readonly Finding[] {
@@ -97,7 +96,6 @@ async function readableFiles(database: string | null, kv: OpenConfig["kv"]): Pro
   return points;
 }
 
-/** Looks for backups in the folder `backups` next to the database. */
 async function backupFindings(database: string, now: number): Promise<readonly Finding[]> {
   const folder = join(dirname(database), "backups");
   const times: number[] = [];

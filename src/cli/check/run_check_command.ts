@@ -18,10 +18,7 @@ export async function runCheckCommand(command: CheckCommand): Promise<number> {
   return count === 0 ? 0 : 1;
 }
 
-/**
- * Starts the app of a configuration or of a database without listening, and returns what is wrong.
- * Throws an Error if the app cannot start.
- */
+/** Starts the app without listening, and returns what is wrong. Throws if it cannot start. */
 export async function checkService(command: CheckCommand): Promise<readonly Finding[]> {
   const notices: string[] = [];
   const runtime = systemRuntime((observation) => {
@@ -49,7 +46,6 @@ export async function checkService(command: CheckCommand): Promise<readonly Find
   ];
 }
 
-/** Starts the first configuration that can start. Returns why those before it could not. */
 async function startStrictly(
   [config, ...milder]: readonly OpenConfig[],
   runtime: Runtime,
@@ -68,10 +64,7 @@ async function startStrictly(
   }
 }
 
-/**
- * Returns the forms of a configuration, the strictest first: in production if the command asks for
- * it, and with a made-up user to try the scopes, if the configuration has no samples.
- */
+/** Strictest first: in production if `production`, with a made-up user for the scopes. */
 function attemptsOf(config: OpenConfig, production?: boolean): readonly OpenConfig[] {
   const { samples = [] } = config.auth ?? {};
   const users = samples.length > 0 ? [samples] : [[madeUp], []];
@@ -96,7 +89,6 @@ function withSecrets(runtime: Runtime): Runtime {
   };
 }
 
-/** Returns the names of the database, the store and the search index that do not respond. */
 async function unavailableParts(app: App): Promise<readonly string[]> {
   const response = await app.fetch(new Request("http://localhost/readyz"));
   const { checks = {} }: { checks?: Readonly<Record<string, { status: string }>> } = await response

@@ -5,7 +5,6 @@ import type { CreditsCommand } from "../command_arguments.ts";
 import { runOverStore } from "../command_store.ts";
 import { printValue } from "../printable.ts";
 
-/** Runs the command `credits`, and returns the exit code. */
 export async function runCreditsCommand(command: CreditsCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   // Only a grant may create a store: in a new store, all other commands would find balances of 0.

@@ -5,7 +5,6 @@ import { jwtAuth } from "../../identity/jwt/jwt_auth.ts";
 import type { Claims } from "../../identity/jwt/jwt_auth_options.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** The roles of Supabase, and the options of an app whose users act as these roles. */
 export interface SupabaseRoles extends Pick<AppConfig, "actAs" | "auth"> {
   readonly roles: readonly string[];
   readonly scopes: ReturnType<typeof byDatabase>;
@@ -14,10 +13,7 @@ export interface SupabaseRoles extends Pick<AppConfig, "actAs" | "auth"> {
 /** The roles of callers. Tokens for other roles, such as `service_role`, are refused. */
 const roles: readonly string[] = ["anon", "authenticated"];
 
-/**
- * Returns the options for a Supabase database: its tokens identify users, and its row-level
- * policies determine their rights. Throws an Error if the environment has no key for the tokens.
- */
+/** Tokens identify users, policies determine rights. Throws an Error without a key for tokens. */
 export function actAsSupabase({ environment }: Pick<Runtime, "environment">): SupabaseRoles {
   const secret = environment("SUPABASE_JWT_SECRET") || undefined;
   const url = environment("SUPABASE_URL") || undefined;

@@ -10,17 +10,12 @@ export const additionOptions = {
   extension: { type: "string", multiple: true },
 } as const;
 
-/** The SQL functions and extensions to load for SQLite, or the Postgres functions to serve. */
 export interface GivenAdditions {
   readonly additions?: SqliteAdditions;
-  /** The functions of Postgres to serve, or `*` for all. Absent for none. */
   readonly functions?: readonly string[];
 }
 
-/**
- * Reads {@link additionOptions}. Throws a {@link Misuse} for these options without a database: a
- * configuration file names functions and extensions itself.
- */
+/** Throws a {@link Misuse} without a database: a configuration file names these itself. */
 export function readAdditions(
   words: CommandWords<keyof typeof additionOptions>,
   database: string | null,
@@ -71,7 +66,6 @@ export function formatSchemaName(name: string): string {
   return /^\s|\s$|[",]|^\*$/.test(name) ? quoteIdentifier(name) : name;
 }
 
-/** Returns null if the option is missing. Throws a {@link Misuse} for invalid names. */
 export function readSchemaOption(words: CommandWords<"schema">): readonly string[] | null {
   const text = words.text("schema");
   if (text === null) return null;

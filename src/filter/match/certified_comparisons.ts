@@ -13,9 +13,7 @@ import {
   notBetweenOperator,
 } from "../operators/operator_registry.ts";
 
-/** The comparisons that the service evaluates in memory. The database evaluates all others. */
 export interface CertifiedComparisons {
-  /** Returns true if the results in memory and in the database are certainly equal. */
   isCertain(comparison: Comparison): boolean;
   /** Stops evaluating this operator in memory for this kind of column, after a wrong result. */
   demote(comparison: Comparison): void;
@@ -43,20 +41,17 @@ export function createCertifiedComparisons(dialect: Dialect): CertifiedCompariso
   };
 }
 
-/** Returns true if each value is valid for its column's kind. NaN and infinities are not. */
 function hasValuesOfKind({ column, operator: { takes }, values }: Comparison): boolean {
   const isTyped = takes === "value" || takes === "list" || takes === "pair";
   return !isTyped || values.every((value) => fitsKind(value, column));
 }
 
-/** Returns the column class of a comparison, by which dialects list the certified operators. */
 export function cellClassOf({ column, values }: Comparison): CellClass {
   const isLong = column.kind === "decimal" &&
     values.some((value) => typeof value === "string" && isLongDecimal(value));
   return isLong ? "long decimal" : column.kind;
 }
 
-/** Returns true for a decimal with over 15 digits, or beyond the range of a double. */
 function isLongDecimal(text: string): boolean {
   return text.length > 290 || significantDigits(text) > 15;
 }

@@ -5,7 +5,6 @@ import { equalOperator, inOperator } from "../operators/operator_registry.ts";
 
 export interface EqualityTerm {
   readonly column: ColumnInfo;
-  /** The value that the column must equal, as a decoded row contains it. */
   readonly value: unknown;
 }
 

@@ -81,7 +81,6 @@ function decideComparison(comparison: Comparison, allowance: WorkAllowance): InM
   };
 }
 
-/** A comparison with its result in memory for a row. The database then checks the result. */
 export interface DecidedComparison {
   readonly comparison: Comparison;
   readonly passes: boolean;
@@ -103,7 +102,6 @@ export function comparisonsToCheck(
   return passes === null ? [] : [{ comparison: filter, passes }];
 }
 
-/** Returns comparisons that memory decided wrongly. The caller must demote them to the database. */
 export function mismatchedComparisons(
   decided: readonly DecidedComparison[],
   results: readonly boolean[],
@@ -116,7 +114,6 @@ export function mismatchedComparisons(
     .map(({ comparison }) => comparison);
 }
 
-/** Creates a function that chooses one in a thousand decisions for a shadow check, at random. */
 export function createSampler(random: Random): () => boolean {
   // The gap is random (1 to 2,047): a constant gap could always miss the same regular events.
   const gap = () => {

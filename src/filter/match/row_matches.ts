@@ -41,9 +41,7 @@ function valueMatches(comparison: Comparison, value: unknown): boolean {
   return operator.matches(value, values, column);
 }
 
-/** A row before or after a change, on which filters are evaluated. */
 export interface RowImage {
-  /** The decoded values, including hidden columns. See also {@link attachStoredForms}. */
   readonly row: Row;
 }
 
@@ -71,7 +69,6 @@ export function attachStoredForms(
   if (forms !== undefined) Object.defineProperty(row, storedForms, { value: forms });
 }
 
-/** Returns the stored value of a column if the row cannot represent it exactly, or undefined. */
 export function storedForm(row: Row, column: ColumnInfo): SqlValue | undefined {
   const holder: { readonly [storedForms]?: ReadonlyMap<ColumnInfo, SqlValue> } = row;
   return holder[storedForms]?.get(column);

@@ -14,12 +14,10 @@ export function patternCharactersForLimit(pattern: string): number {
   return isPlainPattern(pattern) ? 0 : pattern.length;
 }
 
-/** Estimates how many steps a LIKE pattern takes per character of the compared string. */
 export function patternWork(pattern: string): number {
   return isPlainPattern(pattern) ? 1 : Math.max(1, maxPartLength(pattern));
 }
 
-/** Returns true if `text` matches a LIKE pattern with `%`, `_` and the escape `\`. */
 export function matchesLike(text: string, pattern: string): boolean {
   const plain = parsePlainPattern(pattern);
   if (plain === null) return matchesWildcards(text, pattern);

@@ -16,15 +16,12 @@ export type OperatorTakes =
   | "items"
   /** A string without wildcards. */
   | "text"
-  /** A string with `%`, `_` and the escape `\`. */
   | "pattern"
-  /** The query of a search, and possibly the name of the text search configuration. */
   | "query"
   /** true or false. */
   | "flag"
   /** A whole number. */
   | "count"
-  /** One or more strings, whatever the column's kind: the operands of custom operators. */
   | "texts";
 
 /**

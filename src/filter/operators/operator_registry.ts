@@ -48,10 +48,7 @@ export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
 /** The operator `=nbetween=` on two values: negates `=between=`, except that NULL never matches. */
 export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);
 
-/**
- * Returns SQL that is true if a column equals a value. `test` is the SQL after the column. If the
- * index treats different values as equal, a second condition excludes inexact candidates.
- */
+/** If the index treats different values as equal, a second condition excludes the inexact ones. */
 export function equalitySql(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
   const exact = sql`${dialect.operand(column)} ${test}`;
   const indexed = dialect.indexed(column);
@@ -153,10 +150,8 @@ export function nullTest(column: ColumnInfo, isNull: boolean): Comparison {
 
 export const hasOperator: Operator = listOperator("=has=", "item", "all");
 export const hasAnyOperator: Operator = listOperator("=hasany=", "items", "any");
-/** The operator `=hasall=`: the list contains every one of the values. */
 export const hasAllOperator: Operator = listOperator("=hasall=", "items", "all");
 
-/** The filter operators for list columns, and for JSON columns whose documents can be lists. */
 export const listOperators: readonly Operator[] = [hasOperator, hasAnyOperator, hasAllOperator];
 
 function listOperator(symbol: string, takes: "item" | "items", quantifier: Quantifier): Operator {
@@ -189,7 +184,6 @@ export const customOperatorRules = groupOf<CustomOperator>()({
   matches: synchronous<CustomOperator["matches"]>().required(),
 }).asGiven<CustomOperator>();
 
-/** The filter operators for text search columns (the Postgres type `tsvector`). */
 export const textSearchOperators: readonly Operator[] = [
   textSearchOperator("=match=", "web"),
   textSearchOperator("=tsquery=", "tsquery"),
@@ -230,10 +224,7 @@ export const builtInOperators: readonly Operator[] = [
 
 const builtIn: OperatorRegistry = bySymbol(builtInOperators);
 
-/**
- * Creates the registry of the built-in and custom operators. The keys of `custom` are symbols, such
- * as `=near=`. Throws a plain Error for a symbol that is taken or invalid in the filter syntax.
- */
+/** The keys of `custom` are symbols, such as `=near=`. Throws for a taken or invalid symbol. */
 export function createOperatorRegistry(
   custom: Readonly<Record<string, CustomOperator>>,
 ): OperatorRegistry {
@@ -268,7 +259,6 @@ function customOperator(symbol: string, { toSql, matches }: CustomOperator): Ope
   };
 }
 
-/** The assumed number of steps of a custom operator for each character of a string. */
 const customWork = 10;
 
 function bySymbol(operators: readonly Operator[]): OperatorRegistry {

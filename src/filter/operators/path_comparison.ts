@@ -50,9 +50,8 @@ const anyType: ReadonlySet<Operator> = new Set([
 ]);
 
 /**
- * Returns the SQL of a comparison with a value in a document. An operand is compared only with a
- * value of its own type. `!=` and `=out=` also match values of every other type, but not a missing
- * value or the JSON `null`.
+ * An operand is compared only with a value of its own type. `!=` and `=out=` also match values of
+ * every other type, but not a missing value or the JSON `null`.
  */
 export function pathComparisonSql(
   comparison: Comparison,

@@ -49,7 +49,6 @@ const equalFolded: TextTest = {
   holds: (value, argument) => fold(value) === fold(argument),
 };
 
-/** The filter operator `%=`, also `=like=`: the string matches a pattern. */
 export const likeOperator: Operator = textOperator(like);
 
 export const textOperators: readonly Operator[] = [
@@ -89,7 +88,6 @@ function negated(symbols: TextTest["symbols"], { takes, work, test, holds }: Tex
   });
 }
 
-/** Returns the operator that searches a string, and its variant that ignores case. */
 function searchOperators(
   name: "contains" | "startsWith" | "endsWith",
   holds: TextTest["holds"],

@@ -3,7 +3,6 @@ import { parseFilter } from "./parse_filter.ts";
 import { type FilterSyntax, termsOfSyntax } from "./filter_syntax.ts";
 
 export interface CachingFilterParser {
-  /** Returns the syntax tree of a string, or null if blank. Throws `filter-parse-error`. */
   parse(text: string): FilterSyntax | null;
 }
 

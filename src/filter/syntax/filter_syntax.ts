@@ -1,14 +1,10 @@
-/** The limits of a filter's string and tree. The error contains the position of the excess. */
 export const filterLimits = {
   /** The maximum length of the whole string, in UTF-16 units. */
   length: 4096,
   /** The maximum depth of parentheses. The brackets of a list do not count. */
   depth: 10,
   comparisons: 100,
-  /**
-   * The maximum number of comparisons of columns of related tables. Each joins up to six tables,
-   * and the database's planning time grows with the square of the number of such comparisons.
-   */
+  /** Each comparison of related columns joins up to six tables, with quadratic planning time. */
   walks: 16,
   pathNames: 10,
   /** How many names in a path may be whole numbers. SQL tries each as a name and as an index. */
@@ -16,12 +12,8 @@ export const filterLimits = {
   listValues: 200,
   /** The maximum length of a pattern with wildcards other than `%` at its ends, in UTF-16 units. */
   pattern: 100,
-  /**
-   * The maximum total length of patterns with wildcards other than `%` at their ends, in UTF-16
-   * units. Databases try such a pattern at every position of a string.
-   */
+  /** Total length of such patterns, which databases try at every position of a string. */
   patterns: 500,
-  /** The maximum number of values in all comparisons together. */
   values: 1000,
 } as const;
 
@@ -34,7 +26,6 @@ export interface FilterLengths {
 /** The limits of a filter in the body of `POST /query`: a list of a thousand UUIDs fits. */
 export const filterLengthsInBody: FilterLengths = { length: 65_536, listValues: 1_000 };
 
-/** The syntax tree of a filter as written, before names are resolved and values are typed. */
 export type FilterSyntax =
   | ComparisonSyntax
   | GroupSyntax
@@ -44,13 +35,11 @@ export type FilterSyntax =
 
 export const quantifiers = ["some", "none", "every"] as const;
 
-/** How many of the reached rows must match: at least one, none, or every one. */
 export type RelationQuantifier = (typeof quantifiers)[number];
 
 /** A quantifier in a filter's syntax tree: `members.some(userId==7;role==admin)`. */
 export interface QuantifiedSyntax {
   readonly kind: RelationQuantifier;
-  /** The names of the relations that lead to the rows. There is at least one. */
   readonly path: readonly string[];
   readonly pathAt: number;
   readonly term: FilterSyntax;
@@ -74,7 +63,6 @@ export interface GroupSyntax {
   readonly terms: readonly FilterSyntax[];
 }
 
-/** A comparison in a filter's syntax tree, with the offsets of its parts for error messages. */
 export interface ComparisonSyntax {
   readonly kind: "compare";
   readonly field: string;
@@ -86,7 +74,6 @@ export interface ComparisonSyntax {
   readonly operatorAt: number;
   /** True if the values are in `()` or `[]`, even if there is only one. */
   readonly list: boolean;
-  /** The offset of the value, or of the list's opening bracket. */
   readonly valuesAt: number;
   readonly values: readonly Literal[];
 }

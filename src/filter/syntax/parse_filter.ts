@@ -20,10 +20,7 @@ import {
   quantifiers,
 } from "./filter_syntax.ts";
 
-/**
- * Parses a filter string, or returns null for a blank one. Throws a {@link Problem}
- * `filter-parse-error` with a position. `resolveFilter` checks fields, operators and values later.
- */
+/** Returns null for a blank string. `resolveFilter` checks fields, operators and values later. */
 export function parseFilter(
   text: string,
   lengths: FilterLengths = filterLimits,
@@ -78,7 +75,6 @@ function parseInserted(state: State): FilterSyntax {
   return { kind: "inserted", index: Number(digits), at };
 }
 
-/** Parses a term that begins with a field or a word: a comparison, a quantifier or `not(…)`. */
 function parseFieldTerm(state: State): FilterSyntax {
   const at = state.at;
   const { field, path } = scanField(state);
@@ -181,7 +177,6 @@ function parseValue(state: State): Literal {
   return scanLiteral(state);
 }
 
-/** Skips white space. Returns the length of the operator `kind` that follows, or 0 if none does. */
 function connectiveWidth(state: State, kind: GroupSyntax["kind"]): number {
   skipSpace(state);
   const { text, at } = state;
@@ -196,7 +191,6 @@ function connectiveWidth(state: State, kind: GroupSyntax["kind"]): number {
   return code === lowerO || code === upperO ? wordWidth(text, at, "or", "OR") : 0;
 }
 
-/** Returns the length of a word such as `and` if it is a separate word, or else 0. */
 function wordWidth(text: string, at: number, lower: string, upper: string): number {
   if (!text.startsWith(lower, at) && !text.startsWith(upper, at)) return 0;
   const after = text.charCodeAt(at + lower.length);

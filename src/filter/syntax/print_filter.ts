@@ -31,7 +31,6 @@ function printRelated(related: Related): string {
   return `${quotePath(path)}.some(${printFilter(inner)})`;
 }
 
-/** Returns the terms of a group. Inner groups get parentheses, except an `and` inside an `or`. */
 function printTerms({ kind, terms }: Extract<Filter, { readonly terms: unknown }>): string {
   const texts = terms.map((term) => {
     const isGroup = term.kind === "or" || (term.kind === "and" && kind === "and");

@@ -11,13 +11,11 @@ export function quotePath(names: readonly string[]): string {
   return names.map(quoteName).join(".");
 }
 
-/** A quoted name, and the position after its closing quote. */
 export interface QuotedName {
   readonly name: string;
   readonly end: number;
 }
 
-/** Reads the name whose opening quote is at `at`. Returns null if the closing quote is missing. */
 export function readQuotedName(text: string, at: number): QuotedName | null {
   const quote = text.charAt(at);
   let name = "";
@@ -49,7 +47,6 @@ export function findQuotedNames(text: string) {
   };
 }
 
-/** Returns the names of a path, such as `author."first name"`, without quotes. */
 export function splitPath(path: string): readonly string[] {
   return splitNames(path, ".").map(nameOfItem);
 }
@@ -71,7 +68,6 @@ export function splitNames(text: string, separator = ","): readonly string[] {
   return items;
 }
 
-/** Returns the name in an item of a list, without quotes. */
 export function nameOfItem(item: string): string {
   if (!item.startsWith('"')) return item;
   const quoted = readQuotedName(item, 0);

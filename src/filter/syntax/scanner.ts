@@ -1,7 +1,6 @@
 import { excerptOf, plusHint, unreadableFilter } from "./filter_error.ts";
 import type { Literal } from "./filter_syntax.ts";
 
-/** The state of the filter scanner: the position in a string. The functions below advance it. */
 export interface Scanner {
   readonly text: string;
   at: number;
@@ -19,7 +18,6 @@ export function isSpace(code: number): boolean {
   return code === 0x20 || (code <= 0x0d && (code === 0x09 || code === 0x0a || code === 0x0d));
 }
 
-/** Scans a field of a filter: a name, or names that dots separate. Each name can be quoted. */
 export function scanField(scanner: Scanner) {
   const { text, at } = scanner;
   if (peekCode(scanner) !== doubleQuote) {
@@ -45,7 +43,6 @@ export function scanField(scanner: Scanner) {
   return { field: text.slice(at, scanner.at), path };
 }
 
-/** Advances over an unquoted field. `first` is the class of a valid first character. */
 function scanBareField(scanner: Scanner, first: number): void {
   const { text, at } = scanner;
   let end = at + fieldWidth(text, at, first);
@@ -86,7 +83,6 @@ export function scanLiteral(scanner: Scanner): Literal {
     : scanWord(scanner);
 }
 
-/** Returns the error for an unexpected character. `hint` ends the message. */
 export function unexpectedCharacter(scanner: Scanner, expected: string, hint?: string): Error {
   const { text, at } = scanner;
   const code = text.charCodeAt(at);
@@ -153,7 +149,6 @@ function characterWidth(scanner: Scanner, at: number, expected: string): number 
   return width;
 }
 
-/** Returns the number of UTF-16 units of the character at `at`, or 0 for half a surrogate pair. */
 function surrogateWidth(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code < 0xd800 || code > 0xdfff) return 1;
@@ -166,7 +161,6 @@ function isControl(code: number): boolean {
   return (code < 0x20 && !isSpace(code)) || code === 0x7f;
 }
 
-/** Returns the UTF-16 length of the character at `at`, or 0 if a field cannot contain it there. */
 function fieldWidth(text: string, at: number, wanted: number): number {
   const code = text.charCodeAt(at);
   if (code < 128) return (classes[code]! & wanted) !== 0 ? 1 : 0;

@@ -11,10 +11,7 @@ export interface LeaseHolder {
   returnAll(): Promise<void>;
 }
 
-/**
- * Stores the token buckets of limits in the key-value store, with a timeout for each call. For a
- * second after a failure, the store is not called. Unused leases are returned within two seconds.
- */
+/** For a second after a failure, the store is not called. Unused leases return within 2 seconds. */
 export class BucketStore {
   readonly #hotKeys: HotKeys;
   readonly #runtime: Runtime;
@@ -32,7 +29,6 @@ export class BucketStore {
     return this.#runtime.clock.elapsedMs() < this.#downUntil;
   }
 
-  /** Changes one record. If the store fails, reports the failure and rejects. */
   async update<T>(key: KeyValueKey, change: (value: unknown) => KeyChange<T>): Promise<T> {
     const { clock, observe } = this.#runtime;
     // A store from the deployer may have no timeout, so each call has a deadline.
@@ -50,7 +46,6 @@ export class BucketStore {
     }
   }
 
-  /** Makes an object return its unused leased tokens regularly, until it has no more. */
   watch(holder: LeaseHolder): void {
     this.#holders.add(holder);
     this.#schedule();

@@ -48,7 +48,6 @@ export const budgetOptionRules = groupOf<BudgetOptions>()({
   classify: callback<Classify>(),
 });
 
-/** Validates the budget classes. Throws a plain Error that names the invalid option. */
 export function checkBudgetOptions({ classes, classify }: BudgetOptions): void {
   const names = Object.keys(classes);
   const known = [anonymousClass, authenticatedClass, mcpClass];

@@ -1,12 +1,10 @@
 import type { OperationProtection } from "../operation_protection.ts";
 
-/** The rows of another resource in a request's body, and the protection of that resource. */
 export interface EmbeddedItems {
   readonly protection: OperationProtection;
   readonly count: number;
 }
 
-/** Charges a request for its items when their number is known. */
 export interface Debit {
   /**
    * Charges for items that are not paid yet, and checks the requirements of rows of other

@@ -31,7 +31,6 @@ export class LocalTokenAllowance implements LeaseHolder {
   #heldUntil = 0;
   #storeCalledAt = -Infinity;
   #storeRepliedAt = -Infinity;
-  /** The bucket's record as this process last read or wrote it. */
   #record: BucketRecord | null = null;
   #isLeasing = false;
   #isUsed = false;
@@ -64,7 +63,6 @@ export class LocalTokenAllowance implements LeaseHolder {
     return this.#total;
   }
 
-  /** Returns true if too few tokens are left, as far as this process knows. Calls no store. */
   isKnownShort(amount: number): boolean {
     this.#refill();
     return this.#total.tokens + roundingTolerance < amount &&
@@ -142,7 +140,6 @@ export class LocalTokenAllowance implements LeaseHolder {
     }
   }
 
-  /** Leases tokens for the next requests of this size, before the current tokens are used up. */
   async #prefetchShare(amount: number): Promise<void> {
     if (this.#context.store.isDown) return;
     this.#share = 0;
@@ -230,7 +227,6 @@ interface BucketRecord extends Bucket {
   readonly changes: number;
 }
 
-/** A demand for tokens, and the last state of the bucket that this process has seen. */
 interface DrawRequest extends TokenDemand {
   readonly total: Bucket;
   /** Number of leased tokens of this process, which the draw first returns to the bucket. */
@@ -277,7 +273,6 @@ function drawTokens(
   };
 }
 
-/** Returns all available tokens: those in the store, and those that this process has leased. */
 function availableBucket(
   stored: BucketRecord | null,
   { total, held, kept, record }: DrawRequest,

@@ -54,7 +54,6 @@ export function secondsUntilTokens(
   return seconds === Infinity ? null : Math.max(0, Math.ceil(seconds - roundingTolerance));
 }
 
-/** Returns the `RateLimit` header. Its `t` is the number of seconds until the next token. */
 function stateOf(state: RateLimitState, now: number): string {
   const { limit, left } = state;
   const remaining = Math.max(0, Math.floor(left.tokens + roundingTolerance));

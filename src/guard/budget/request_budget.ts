@@ -6,19 +6,15 @@ import { type BoundedMap, boundedMap } from "../../runtime/bounded_map.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { BucketStore } from "./bucket_store.ts";
 
-/** The tokens that one request has taken from the budget, and the part of its cost that is paid. */
 export class RequestBudget {
   readonly #limiter: RateLimiter;
   readonly #caller: string;
   readonly #itemCost: number;
   #lastTake: TakeResult | null = null;
-  /** Number of tokens that the request has taken and not given back. */
   #taken = 0;
-  /** Cost of items of other resources in the body. */
   #embeddedCost = 0;
   /** Cost of all items, which can exceed the capacity of the bucket. */
   #cost = 0;
-  /** The part of the cost that is paid, by tokens or by a solved challenge. */
   #paid = 0;
 
   constructor(limiter: RateLimiter, caller: string, itemCost: number) {
@@ -27,7 +23,6 @@ export class RequestBudget {
     this.#itemCost = itemCost;
   }
 
-  /** The last result of the limiter, for headers; null before the first. */
   get lastTake(): TakeResult | null {
     return this.#lastTake;
   }
@@ -41,10 +36,7 @@ export class RequestBudget {
     return Math.min(this.#cost, this.capacity) - this.#taken;
   }
 
-  /**
-   * Number of tokens that the bucket lacks for the whole cost. A batch counts in full even if it
-   * exceeds the bucket's capacity. Otherwise the largest batches would need the easiest challenges.
-   */
+  /** A batch counts in full even above the capacity: the largest must not get easy challenges. */
   get deficit(): number {
     return this.#cost - this.#taken - Math.max(0, this.#lastTake?.left.tokens ?? 0);
   }
@@ -59,7 +51,6 @@ export class RequestBudget {
     this.#embeddedCost = cost;
   }
 
-  /** Takes the missing tokens for this number of items. Returns false if too few are left. */
   take(items: number): MaybePromise<boolean> {
     this.#cost = this.#costOf(items);
     const taking = this.#limiter.take(this.#caller, this.due, this.#taken);
@@ -105,13 +96,9 @@ export class RequestBudget {
   }
 }
 
-/**
- * Applies one rate limit or budget to all callers in all processes. The limit is exact when few
- * tokens are left. When many are left, a process leases some, and spends them without the store.
- */
+/** The limit is exact when few tokens are left. When many are left, a process leases some. */
 export class RateLimiter {
   readonly limit: BucketPolicy;
-  /** Name of the limit in the store. All processes use the same name. */
   readonly id: string;
   readonly #store: BucketStore;
   readonly #clock: Clock;
@@ -124,10 +111,7 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
-  /**
-   * Takes `amount` tokens or none. Returns a promise only if it must call the store. If too few are
-   * left, puts the tokens back that the request has `taken` before.
-   */
+  /** Takes `amount` tokens or none. If too few are left, puts back the tokens `taken` before. */
   take(caller: string, amount: number, taken = 0): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken });
   }
@@ -137,12 +121,10 @@ export class RateLimiter {
     return this.#leaseOf(caller).isKnownShort(amount);
   }
 
-  /** Takes `amount` tokens, or all that are left if there are fewer. */
   takeToFloor(caller: string, amount: number): TakeResult | Promise<TakeResult> {
     return this.#leaseOf(caller).take({ amount, toFloor: true, taken: 0 });
   }
 
-  /** Yields the callers that have spent tokens in this process, with the tokens that are left. */
   *spenders(): Iterable<{ readonly caller: string; readonly left: number }> {
     for (const [caller, lease] of this.#leases.entries()) {
       const { tokens } = lease.left();
@@ -150,7 +132,6 @@ export class RateLimiter {
     }
   }
 
-  /** Returns unused tokens to the caller's bucket, at most up to its capacity. */
   refund(caller: string, amount: number): TakeResult {
     return this.#leaseOf(caller).refund(amount);
   }

@@ -19,7 +19,6 @@ export interface BucketPolicy {
   refill(bucket: Bucket, now: number): Bucket;
   /** Returns the milliseconds until the bucket has `amount` tokens. Call `refill` first. */
   waitMs(bucket: Bucket, amount: number, now: number): number;
-  /** Returns true if both buckets are in the same time window, or if there are no windows. */
   isSameSpan(left: Bucket, right: Bucket): boolean;
 }
 
@@ -51,7 +50,6 @@ export function tokenBucketPolicy(
   };
 }
 
-/** Returns the policy of a bucket that is refilled by the first request after a time window. */
 export function fixedWindowPolicy(
   name: string,
   { windowMs, maxRequests }: RateLimitOptions,
@@ -75,10 +73,7 @@ function policyOf(name: string, capacity: number, spanMs: number): string {
   return `"${name}";q=${Math.floor(capacity)}${window}`;
 }
 
-/**
- * Returns a bucket's time when the clock shows an earlier one. A small difference is ignored,
- * because two processes could refill the bucket twice. After a large jump, the clock counts.
- */
+/** A small difference is ignored: two processes could refill twice. After a jump, `now` counts. */
 function afterClockJump(at: number, now: number): number {
   return at - now <= skewMs ? at : now;
 }

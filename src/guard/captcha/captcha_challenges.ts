@@ -14,7 +14,6 @@ export type CaptchaChallenges = ReturnType<typeof createCaptchaChallenges>;
 type CaptchaRequirements = Pick<CaptchaQuestion, "action" | "remoteIp">;
 
 interface CaptchaChallengesOptions extends ResolvedCaptchaOptions {
-  /** The store of used tokens, which all processes of the service share. */
   readonly store: KeyValue;
   readonly runtime: Runtime;
 }
@@ -69,17 +68,13 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions) {
   }
 
   return {
-    /** Returns the headers of a 428. `action` is the action that the token must have, if any. */
     issueChallenge,
     /**
      * Verifies a token and marks it as used. Returns null if valid, else the reason. Rejects with
      * `captcha-unavailable` if there is no verdict, and with a `StoreError` if the store fails.
      */
     verifyToken,
-    /**
-     * Resolves if the request has a valid unused token, which then counts as used. Otherwise
-     * rejects with `captcha-required` and a new challenge, or with `captcha-unavailable`.
-     */
+    /** Otherwise rejects with `captcha-required` and a new challenge, or `captcha-unavailable`. */
     async require({ headers }: Request, conditions: CaptchaRequirements) {
       const reason = await verifyToken(headers, conditions);
       if (reason === null) return;
@@ -166,7 +161,6 @@ export interface CaptchaOptions {
   readonly allowTestKeys?: boolean | undefined;
 }
 
-/** Defines a string that a header can contain, such as a key or the name of an action. */
 export const headerTextOptionRule = textLike("a string without spaces", /^[\x21-\x7e]{1,256}$/);
 
 export const captchaOptionRules = groupOf<CaptchaOptions>()({
@@ -186,7 +180,6 @@ export const captchaOptionRules = groupOf<CaptchaOptions>()({
 
 type ResolvedCaptchaOptions = ReturnType<typeof resolveCaptchaOptions>;
 
-/** Validates the CAPTCHA options and adds defaults. Throws a plain Error that names the option. */
 export function resolveCaptchaOptions(options: CaptchaOptions, isProduction: boolean) {
   const { verifier, tokenHeader, allowTestKeys } = captchaOptionRules.required().read(
     options,
@@ -200,7 +193,6 @@ export function resolveCaptchaOptions(options: CaptchaOptions, isProduction: boo
   return { verifier, tokenHeader };
 }
 
-/** Throws if no verifier is configured, or if it cannot check the action that the option names. */
 export function requireCaptchaVerifier(
   { action }: { readonly action?: string | undefined },
   configured: ResolvedCaptchaOptions | null,

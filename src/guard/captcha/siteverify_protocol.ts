@@ -38,19 +38,15 @@ export const siteVerifyOptionRules = {
 interface CaptchaVendor {
   readonly provider: string;
   readonly endpoint: string;
-  /** Returns form fields in addition to the secret, the token and the client's address. */
   readonly extraFields: (question: CaptchaQuestion) => Readonly<Record<string, string>>;
   readonly maxTokenLength: number;
   /** Number of attempts: two only if the vendor recognizes a repeated verification. */
   readonly tries: 1 | 2;
-  /** True if the vendor's response contains the action of the CAPTCHA. */
   readonly hasActions: boolean;
-  /** Matches site keys and secrets that the vendor publishes for tests. */
   readonly testKeys: RegExp;
   readonly minScore: number | null;
 }
 
-/** Creates a verifier that sends a form. Throws a plain Error for an invalid option. */
 function createSiteVerifier(
   vendor: CaptchaVendor,
   options: SiteVerifyOptions,

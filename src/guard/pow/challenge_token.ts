@@ -4,7 +4,6 @@ import { timingSafeEqual } from "@std/crypto/timing-safe-equal";
 import { base64urlLength, decodeBase64url } from "../../protocol/byte_text.ts";
 import { fingerprintBytes } from "./request_fingerprint.ts";
 
-/** The content of a proof-of-work challenge without its random bytes. */
 export interface PowChallenge {
   readonly difficulty: number;
   readonly expiresAtMs: number;
@@ -63,7 +62,6 @@ function codeOf(payload: Uint8Array, secret: string): Buffer {
 
 const version = 1;
 
-/** Number of random bytes in a challenge token. They make every challenge unique. */
 export const randomByteCount = 16;
 
 const fingerprintStart = 8 + randomByteCount;

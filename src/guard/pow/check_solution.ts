@@ -33,7 +33,6 @@ const skewMs = 5_000;
 /** How long a claim is kept after its token has expired, in ms, because clocks may differ. */
 const claimMarginMs = 60_000;
 
-/** Creates the check of solutions: a solution must meet the difficulty in its signed token. */
 export function createSolutionCheck(parts: SolutionCheckOptions): CheckSolution {
   const { tokens, challengeTtlMs, clock } = parts;
   return (headers, facts, difficulty) => {

@@ -40,10 +40,7 @@ export async function callTrustHook(
   }
 }
 
-/**
- * Returns the difficulty when the budget is used up. Each bit doubles the work. Adds one bit if
- * up to `capacity` tokens are missing, two bits up to 3 * `capacity`, three up to 7 * `capacity`.
- */
+/** Each bit doubles the work: one more bit per doubling of `1 + deficit / capacity`. */
 export function difficultyOverBudget(base: number, deficit: number, capacity: number): number {
   const steps = deficit > 0 && capacity > 0 ? Math.ceil(Math.log2(1 + deficit / capacity)) : 0;
   return Math.min(base + steps, maxDifficulty);

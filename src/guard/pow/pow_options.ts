@@ -30,7 +30,6 @@ export const powOptionRules = groupOf<PowOptions>()({
 
 export type ResolvedPowOptions = ReturnType<typeof resolvePowOptions>;
 
-/** Validates the options and adds defaults. Throws a plain Error that names the invalid option. */
 export function resolvePowOptions(options: PowOptions, isProduction: boolean, runtime: Runtime) {
   const { secret, ...others } = powOptionRules.required().read(options, {
     subject: "Cannot start",

@@ -12,7 +12,6 @@ import type { RequestBudget } from "../budget/request_budget.ts";
 import type { GuardedRequest, PowGate } from "../operation_protection.ts";
 import { callTrustHook, difficultyOverBudget } from "./difficulty.ts";
 
-/** Issues proof-of-work challenges, and accepts one solution of each challenge. */
 export type ProofOfWork = ReturnType<typeof createProofOfWork>;
 
 interface UsedSolution {
@@ -24,7 +23,6 @@ export interface ProofOfWorkOptions {
   /** The first secret signs challenges, and all secrets verify them. */
   readonly secrets: readonly string[];
   readonly challengeTtlMs: number;
-  /** The store of used solutions, which all processes of the service share. */
   readonly store: KeyValue;
   readonly runtime: Runtime;
 }
@@ -38,7 +36,6 @@ export function createProofOfWork(parts: ProofOfWorkOptions) {
   const known = boundedMap<string, {
     /** Monotonic time until which the solution counts as used, in milliseconds. */
     readonly usedUntil: number;
-    /** How often a refused request has made the solution usable again. */
     readonly returns: number;
   }>(20_000);
 
@@ -80,13 +77,9 @@ export function createProofOfWork(parts: ProofOfWorkOptions) {
   }
 
   return {
-    /** Returns the headers of a 428 response, with a new challenge for this request. */
     issueChallenge,
     checkSolution,
-    /**
-     * Marks a solution as used if it is valid for this request and difficulty, and unused.
-     * Otherwise throws `proof-of-work-required`. Rejects with a `StoreError` if the store fails.
-     */
+    /** Marks a valid unused solution as used. Otherwise throws `proof-of-work-required`. */
     async requireSolution(headers: Headers, facts: FingerprintedRequest, difficulty: number) {
       const solution = checkSolution(headers, facts, difficulty);
       const taken = typeof solution === "string" ? solution : await take(solution);
@@ -104,7 +97,6 @@ export function createProofOfWork(parts: ProofOfWorkOptions) {
 /** How long a solution that another request used is refused without calling the store, in ms. */
 const replayMemoryMs = 1_000;
 
-/** How many refused requests can use a solution before the successful one. */
 const maxReturns = 2;
 
 export interface RequestProofOfWorkOptions {
@@ -114,7 +106,6 @@ export interface RequestProofOfWorkOptions {
   proofOfWork(): ProofOfWork;
 }
 
-/** The proof of work of one request. Determines its difficulty, and uses one solution. */
 export class RequestProofOfWork {
   readonly #options: RequestProofOfWorkOptions;
   readonly #guarded: GuardedRequest;
@@ -153,7 +144,6 @@ export class RequestProofOfWork {
     this.#taken = await pow.requireSolution(headers, facts, difficulty);
   }
 
-  /** Makes the solution usable again, because the request was refused and did nothing. */
   async returnUnused(): Promise<void> {
     await this.#taken?.returnUnused();
   }

@@ -8,7 +8,6 @@ export interface FingerprintedRequest {
   readonly path: string;
   /** The raw query, without the question mark. */
   readonly query: string;
-  /** The raw bytes of the body. Empty without a body. */
   readonly body: Uint8Array;
   readonly userId: string | null;
 }

@@ -171,7 +171,6 @@ class KeySet {
       }
       this.#fetchedAt = clock.elapsedMs();
     } catch (error) {
-      // After a failed fetch, the known keys are still used.
       observe({ kind: "keys_not_fetched", url: this.#url, error });
     } finally {
       cancelTimer();
@@ -196,7 +195,6 @@ type VerificationKey = Uint8Array | KeyObject | ReturnType<typeof createLocalJWK
 
 type Verification =
   | { readonly kind: "verified"; readonly claims: JWTPayload }
-  /** The key set has no key with the id that the token names. */
   | { readonly kind: "unknown-key" }
   /** `reason` is sent to the client, so it contains only facts about the token. */
   | { readonly kind: "refused"; readonly reason: string };
@@ -209,10 +207,7 @@ interface VerifyOptions
   readonly now: number;
 }
 
-/**
- * Verifies a token (RFC 7515, RFC 7519): algorithm, signature, the header `crit`, times, issuer and
- * audience. Ignores the headers that contain or link to a key (`jwk`, `jku`, `x5u`).
- */
+/** RFC 7515, RFC 7519. Ignores headers that contain or link to a key (`jwk`, `jku`, `x5u`). */
 async function verifyJwt(
   token: string,
   key: VerificationKey,
@@ -246,6 +241,5 @@ function reasonOf(error: unknown): string {
     return `its claim "${error.claim}" is not the one that is accepted`;
   }
   if (error instanceof errors.JOSEAlgNotAllowed) return "its algorithm is not accepted";
-  // All remaining errors concern the signature, the token's form, `crit`, or an unsuitable key.
   return "it is not a token that was signed for this service";
 }

@@ -57,15 +57,11 @@ export class SessionCookie {
     this.#write(headers, this.isSecureFor(request), "", 0);
   }
 
-  /** Returns true if the cookies of this host are sent only over HTTPS. */
   isSecureFor({ headers, url }: Request): boolean {
     return this.#isSecureAt(headers.get("host"), url);
   }
 
-  /**
-   * Sets the cookie. Browsers accept the prefix `__Host-` only over HTTPS and without a domain, so
-   * that no other host of the site can set the cookie (RFC 6265bis, 4.1.3.2).
-   */
+  /** `__Host-` is only for HTTPS without a domain: no other host sets it (RFC 6265bis, 4.1.3.2). */
   #write(headers: Headers, secure: boolean, value: string, maxAge: number): void {
     const name = secure ? secureName : plainName;
     const sameSite = this.#sameSite;

@@ -43,18 +43,13 @@ function epochKey(userId: string): KeyValueKey {
   return ["session-epoch", hashOfToken(userId)];
 }
 
-/** A session, stored under the hash of its token. */
 interface SessionRecord {
   readonly userId: string;
-  /** The version of the password when the session started. See {@link passwordVersionOf}. */
   readonly stamp: string;
-  /** The epoch of the user when the session started. A new epoch ends the session. */
   readonly epoch: string;
-  /** The start of the session, in milliseconds since 1970. */
   readonly beganAt: number;
   /** The last recorded use of the session, in milliseconds since 1970, accurate to a minute. */
   readonly seenAt: number;
-  /** The time at which the session ends even if it is in use, in milliseconds since 1970. */
   readonly endsAt: number;
 }
 
@@ -66,9 +61,7 @@ export interface NewSession {
 interface SessionsOptions {
   readonly store: KeyValue;
   readonly findAccount: (id: string) => Promise<Account | null>;
-  /** How long a session lasts without being used, in milliseconds. */
   readonly idleMs: number;
-  /** The maximum lifetime of a session, in milliseconds. */
   readonly maxMs: number;
   readonly recheckMs: number;
   readonly runtime: Runtime;
@@ -79,9 +72,8 @@ const maxTokenLength = 100;
 export const sessionPrefix = "ses_";
 
 /**
- * The sessions of an app, in the key-value store by the hashes of their tokens. A session is valid
- * only while the user's password stays the same, so the write that changes a password also ends all
- * sessions of the user. So does a new epoch, which a logout on all devices starts.
+ * A session is valid only while the user's password stays the same, so the write that changes a
+ * password also ends all sessions of the user. A new epoch ends them, too.
  */
 export class Sessions {
   readonly #options: SessionsOptions;
@@ -102,7 +94,6 @@ export class Sessions {
     return token.length > maxTokenLength ? null : this.#trusted.identify(token);
   }
 
-  /** Starts a session of an account. Rejects with a `StoreError` if the store fails. */
   async begin(account: Account): Promise<NewSession> {
     const { store, maxMs, runtime: { clock, random } } = this.#options;
     const token = makeToken(sessionPrefix, random);
@@ -122,7 +113,6 @@ export class Sessions {
     await this.#options.store.commit({ mutations: [{ kind: "delete", key: keyOf(token) }] });
   }
 
-  /** Ends all sessions of a user, including sessions that are being started. */
   async endAll(userId: string): Promise<void> {
     const { store, maxMs, runtime } = this.#options;
     await beginSessionEpoch(store, userId, runtime, maxMs + dayMs);
@@ -193,7 +183,6 @@ export interface RequestSessionToken {
   readonly isCookie: boolean;
 }
 
-/** Returns the session token of a request from `Authorization`, or else from the cookie. */
 export function sessionTokenOfRequest(
   request: Request,
   cookie: SessionCookie,

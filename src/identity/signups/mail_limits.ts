@@ -3,7 +3,6 @@ import { type HourlyCounters, networkOfAddress } from "../accounts/login_limiter
 /** Maximum number of e-mails of one kind to one address in an hour, to prevent flooding. */
 export const maxMailsAnHour = 5;
 
-/** Higher maximum for the first e-mail that a network requests to the address in this hour. */
 export const maxFirstMailsAnHour = 20;
 
 /** Counts an e-mail. Returns true if it may be sent. `source` is the IP address of the client. */

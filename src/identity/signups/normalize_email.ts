@@ -27,7 +27,6 @@ export function normalizeStoredEmail(given: string): string | null {
   return normalizeEmail(given) ?? (isKnown ? email : null);
 }
 
-/** Returns the spellings of an address: with the domain unchanged, in punycode and in Unicode. */
 export function emailSpellings(email: string): readonly string[] {
   const at = email.lastIndexOf("@") + 1;
   const domain = email.slice(at);
@@ -44,7 +43,6 @@ function isLocalPart(local: string): boolean {
   return !isMixed(local);
 }
 
-/** Returns true if a word mixes Latin and {@link foreign} letters, or {@link similar} scripts. */
 function isMixed(word: string): boolean {
   const isLatin = /\p{sc=Latin}/u.test(word);
   return isLatin ? foreign.test(word) : similar.filter((script) => script.test(word)).length > 1;

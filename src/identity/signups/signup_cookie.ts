@@ -1,11 +1,9 @@
 import { getCookies, setCookie } from "@std/http/cookie";
 
-/** Returns the token by which the service recognizes a signup's browser; null if missing. */
 export function readSignupCookie({ headers }: Request, isSecure: boolean): string | null {
   return getCookies(headers)[nameOf(isSecure)] ?? null;
 }
 
-/** Sets the cookie that marks a signup's browser for a day. An empty `token` removes the cookie. */
 export function setSignupCookie(headers: Headers, token: string, isSecure: boolean): void {
   const cookie = { name: nameOf(isSecure), value: token, maxAge: token === "" ? 0 : 86_400 };
   const scope = { path: "/", httpOnly: true, sameSite: "Lax", secure: isSecure } as const;
