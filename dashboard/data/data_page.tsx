@@ -7,6 +7,7 @@ import { messageOf, Problem } from "../parts/problem.tsx";
 import { FilterBox } from "./filter_box.tsx";
 import { Grid } from "./grid.tsx";
 import { fieldsOf, type ListQuery, readListQuery } from "./list_query.ts";
+import { usePlaces } from "./list_places.ts";
 import { ListTools } from "./list_tools.tsx";
 import { Peek } from "./peek.tsx";
 import { PeekContext, type Peeked } from "./reference_cell.tsx";
@@ -32,7 +33,10 @@ export function DataPage({ resource, query }: {
   const count = useCount(resource, list);
   const isLive = wantsLive && count !== null && count <= maxLiveRows;
   const live = useLiveRows(resource, list, isLive);
-  const pages = usePages(resource, list, fields);
+  const place = usePages(resource, list, fields);
+  const { pages } = place;
+  const places = usePlaces();
+  useEffect(() => places.show(resource.path, text), [resource.path, text]);
   useEffect(() => setPeeked(null), [text]);
   const error = live?.error ?? pages.error;
   return (
@@ -55,7 +59,7 @@ export function DataPage({ resource, query }: {
       )}
       <PeekContext.Provider value={setPeeked}>
         <Grid
-          {...{ resource, fields, query: list }}
+          {...{ resource, fields, place, query: list }}
           rows={isLive && live !== null ? ofList(live) : pages}
           changed={live?.changed}
         />

@@ -4,6 +4,7 @@ import { keyOfRow, type Row } from "../service/resources.ts";
 import { gridWindow, rowHeight } from "./grid_window.ts";
 import { GridHead } from "./grid_head.tsx";
 import { GridRow } from "./grid_row.tsx";
+import type { ListPlace } from "./list_places.ts";
 import type { ListQuery } from "./list_query.ts";
 
 /** What a grid shows: rows that are in memory, or not yet. */
@@ -15,21 +16,27 @@ export interface GridRows {
 }
 
 /** A table of rows, of which only those in view are in the document. */
-export function Grid({ resource, fields, rows, query, changed }: {
+export function Grid({ resource, fields, rows, query, place: kept, changed }: {
   readonly resource: ResourceDescription;
   readonly fields: readonly FieldFacts[];
   readonly rows: GridRows;
   readonly query: ListQuery;
+  /** The position to which the grid returns. */
+  readonly place: ListPlace;
   /** The keys of rows that have just changed. */
   readonly changed?: ReadonlySet<string> | undefined;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
-  const [place, setPlace] = useState({ scrollTop: 0, height: 600 });
+  const [place, setPlace] = useState({ scrollTop: kept.scrollTop, height: 600 });
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    const measure = () =>
-      setPlace({ scrollTop: element.scrollTop, height: element.clientHeight || 600 });
+    element.scrollTo(kept.scrollLeft, kept.scrollTop);
+    const measure = () => {
+      const { scrollTop, scrollLeft } = element;
+      Object.assign(kept, { scrollTop, scrollLeft });
+      setPlace({ scrollTop, height: element.clientHeight || 600 });
+    };
     const watch = new ResizeObserver(measure);
     watch.observe(element);
     element.addEventListener("scroll", measure, { passive: true });
@@ -37,8 +44,7 @@ export function Grid({ resource, fields, rows, query, changed }: {
       watch.disconnect();
       element.removeEventListener("scroll", measure);
     };
-  }, []);
-  useEffect(() => scroller.current?.scrollTo(0, 0), [query.filter, query.orderBy]);
+  }, [kept]);
   const { first, end, above, below } = gridWindow({ rows: rows.length, ...place });
   useEffect(() => rows.show?.(first, end), [rows, first, end]);
   const width = fields.reduce((sum, field) => sum + columnWidth(field), 0);

@@ -12,6 +12,8 @@ interface PageSlot {
   count: number;
   /** Null where the rows were dropped: they are read again when they come into view. */
   rows: readonly Row[] | null;
+  /** True if the rows are shown, but must be read again. */
+  isOld: boolean;
 }
 
 /** How many pages keep their rows, however far the list is scrolled. */
@@ -28,19 +30,33 @@ const ahead = 100;
 export class RowPages {
   /** Why the last page could not be read; null where it could. */
   error: Error | null = null;
-  readonly #slots: PageSlot[] = [{ cursor: null, start: 0, count: 0, rows: null }];
+  readonly #slots: PageSlot[] = [{ cursor: null, start: 0, count: 0, rows: null, isOld: false }];
   #next: string | null = null;
   #isLoading = false;
   #hasEnded = false;
   #view: readonly [first: number, last: number] = [0, 0];
   readonly #load: (cursor: string | null) => Promise<LoadedPage>;
-  readonly #changed: () => void;
+  #changed: () => void;
 
   /** Reads the first page. `changed` is called after each page. */
-  constructor(load: (cursor: string | null) => Promise<LoadedPage>, changed: () => void) {
+  constructor(
+    load: (cursor: string | null) => Promise<LoadedPage>,
+    changed: () => void = () => {},
+  ) {
     this.#load = load;
     this.#changed = changed;
     void this.#fill();
+  }
+
+  /** Calls another function after each page from now on. */
+  follow(changed: () => void): void {
+    this.#changed = changed;
+  }
+
+  /** Reads the rows again that are in view or come into view. Until then, the old rows are shown. */
+  refresh(): void {
+    for (const slot of this.#slots) slot.isOld = slot.rows !== null;
+    this.retry();
   }
 
   /** How many rows were reached so far. */
@@ -123,10 +139,10 @@ export class RowPages {
     for (let at = this.#slotAt(first); at < this.#slots.length; at++) {
       const slot = this.#slots[at];
       if (slot === undefined || slot.start > last + ahead) break;
-      if (slot.rows === null) return slot;
+      if (slot.rows === null || slot.isOld) return slot;
     }
     if (this.#next === null || last + ahead < this.length) return null;
-    const slot = { cursor: this.#next, start: this.length, count: 0, rows: null };
+    const slot = { cursor: this.#next, start: this.length, count: 0, rows: null, isOld: false };
     this.#slots.push(slot);
     this.#next = null;
     return slot;
@@ -134,6 +150,7 @@ export class RowPages {
 
   #place(slot: PageSlot, rows: readonly Row[], nextCursor: string | null): void {
     slot.rows = rows;
+    slot.isOld = false;
     const at = this.#slots.indexOf(slot);
     if (at === this.#slots.length - 1) this.#next = nextCursor;
     if (slot.count !== rows.length) {

@@ -1,5 +1,5 @@
 import { type ResourceDescription, useFacts } from "../service/facts.ts";
-import { href, useRoute } from "../shell/route.ts";
+import { href } from "../shell/route.ts";
 import { parseUser } from "../shell/view_as.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record_table.tsx";
 import { Page } from "../parts/report_view.tsx";
@@ -8,9 +8,8 @@ import { RightsOfUser } from "./rights_of_user.tsx";
 const accesses = ["read", "create", "update", "delete", "subscribe"] as const;
 
 /** Who may do what with each resource, and which rows a user reaches if one is viewed. */
-export function RightsPage() {
+export function RightsPage({ query }: { readonly query: URLSearchParams }) {
   const { resources } = useFacts();
-  const { query } = useRoute();
   const viewed = query.get("as");
   const columns: readonly RecordColumn<ResourceDescription>[] = [
     {

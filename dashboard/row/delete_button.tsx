@@ -3,24 +3,29 @@ import type { ResourceDescription } from "../service/facts.ts";
 import { toError } from "../service/use_report.ts";
 import { useRows } from "../service/use_rows.ts";
 import { href } from "../shell/route.ts";
+import { usePlaces } from "../data/list_places.ts";
 import { Problem } from "../parts/problem.tsx";
 
 /** Deletes a row, once that is confirmed; not one that has changed since it was read. */
-export function DeleteButton({ resource, rowKey, etag, onReload }: {
+export function DeleteButton({ resource, rowKey, etag, onDeleted, onReload }: {
   readonly resource: ResourceDescription;
   readonly rowKey: readonly string[];
   readonly etag: string | null;
+  readonly onDeleted: () => void;
   readonly onReload: () => void;
 }) {
   const { rows } = useRows();
+  const places = usePlaces();
   const dialog = useRef<HTMLDialogElement>(null);
   const [error, setError] = useState<Error | null>(null);
   const remove = async () => {
     try {
       await rows.of(resource).delete(rowKey, resource.etag ? { ifMatch: etag ?? "" } : {});
       dialog.current?.close();
-      if (resource.softDelete === null) location.hash = href(`data/${resource.path}`);
-      else onReload();
+      onDeleted();
+      if (resource.softDelete === null) {
+        location.hash = href(`data/${resource.path}`, places.queryOf(resource.path));
+      } else onReload();
     } catch (error) {
       setError(toError(error));
     }

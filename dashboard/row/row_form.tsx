@@ -8,6 +8,7 @@ import {
 import { keyOfRow, keyText, type Row } from "../service/resources.ts";
 import { useRows } from "../service/use_rows.ts";
 import { href } from "../shell/route.ts";
+import { useEdits } from "../edits/unsaved_edits.ts";
 import { Problem } from "../parts/problem.tsx";
 import { ConflictView } from "./conflict_view.tsx";
 import { DeleteButton } from "./delete_button.tsx";
@@ -16,19 +17,31 @@ import { FieldInput } from "./field_input.tsx";
 import { createRow, type Saved, saveRow, type TaggedRow } from "./save_row.ts";
 
 /** The fields of a row as they are edited; a save sends those that were changed. */
-export function RowForm({ resource, rowKey, base, onReload }: {
+export function RowForm({ resource, rowKey, place, base, onReload }: {
   readonly resource: ResourceDescription;
   /** Null for a new row. */
   readonly rowKey: readonly string[] | null;
+  /** The path of the page, by which unsaved edits are kept. */
+  readonly place: string;
   readonly base: TaggedRow | null;
   readonly onReload: () => void;
 }) {
   const { rows, mayWrite } = useRows();
-  const [drafts, setDrafts] = useState<Drafts>({});
+  const edits = useEdits();
+  const [kept] = useState(() => edits.at(place));
+  const [drafts, setDrafts] = useState<Drafts>(kept?.drafts ?? noDrafts);
   const [outcome, setOutcome] = useState<Saved | null>(null);
-  const [read, setRead] = useState(base);
+  const [first] = useState(base);
+  // The kept edits change the row as the operator has read it, so that a conflict is noticed.
+  const [read, setRead] = useState(kept ? kept.base : base);
   const [isSaving, setIsSaving] = useState(false);
-  useEffect(() => setRead(base), [base]);
+  useEffect(() => {
+    if (base !== first) setRead(base);
+  }, [base]);
+  const write = (drafts: Drafts, over = read) => {
+    setDrafts(drafts);
+    edits.keep(place, Object.keys(drafts).length === 0 ? null : { drafts, base: over });
+  };
   const fields = shownFields(resource).filter((field) =>
     base !== null || isWritten(field, resource)
   );
@@ -45,7 +58,7 @@ export function RowForm({ resource, rowKey, base, onReload }: {
     setIsSaving(false);
     setOutcome(saved);
     if (saved.kind !== "saved") return;
-    setDrafts({});
+    write(noDrafts);
     const key = keyOfRow(resource, saved.row.value);
     if (key.join() !== rowKey?.join()) {
       location.hash = href(`data/${resource.path}/${keyText(key)}`);
@@ -53,7 +66,7 @@ export function RowForm({ resource, rowKey, base, onReload }: {
   };
 
   const drop = () => {
-    setDrafts({});
+    write(noDrafts);
     setOutcome(null);
     onReload();
   };
@@ -63,6 +76,9 @@ export function RowForm({ resource, rowKey, base, onReload }: {
     : [null, false];
   return (
     <>
+      {kept && isChanged && outcome === null && (
+        <p role="status" class="quiet">These changes are not saved yet.</p>
+      )}
       {outcome && <Outcome outcome={outcome} fields={fields} />}
       {isGone && <p class="problem" role="alert">The row was deleted since you read it.</p>}
       {theirs !== null && read !== null && (
@@ -70,6 +86,7 @@ export function RowForm({ resource, rowKey, base, onReload }: {
           {...{ fields, base: read.value, mine: patch, theirs: theirs.value }}
           onResolve={(chosen) => {
             setRead(theirs);
+            write(drafts, theirs);
             if (Object.keys(chosen).length > 0) void send(chosen, theirs);
             else drop();
           }}
@@ -92,7 +109,7 @@ export function RowForm({ resource, rowKey, base, onReload }: {
             isReadOnly={!mayWrite || !isWritten(field, resource)}
             onDraft={(draft) => {
               const { [field.name]: _old, ...others } = drafts;
-              setDrafts(draft === undefined ? others : { ...others, [field.name]: draft });
+              write(draft === undefined ? others : { ...others, [field.name]: draft });
               setOutcome(null);
             }}
           />
@@ -106,9 +123,12 @@ export function RowForm({ resource, rowKey, base, onReload }: {
             >
               {rowKey === null ? "Create" : "Save"}
             </button>
-            {isChanged && <button type="button" onClick={() => setDrafts({})}>Undo all</button>}
+            {isChanged && <button type="button" onClick={() => write(noDrafts)}>Undo all</button>}
             {rowKey !== null && (
-              <DeleteButton {...{ resource, rowKey, etag: read?.etag ?? null, onReload }} />
+              <DeleteButton
+                {...{ resource, rowKey, etag: read?.etag ?? null, onReload }}
+                onDeleted={() => write(noDrafts)}
+              />
             )}
           </div>
         )}
@@ -116,6 +136,8 @@ export function RowForm({ resource, rowKey, base, onReload }: {
     </>
   );
 }
+
+const noDrafts: Drafts = {};
 
 /** The operator may write every field that is stored, but for the mark of deleted rows. */
 function isWritten(field: FieldFacts, { softDelete }: ResourceDescription): boolean {

@@ -7,6 +7,7 @@ import { href } from "../shell/route.ts";
 import { formatValue } from "../parts/format.ts";
 import { Problem } from "../parts/problem.tsx";
 import { quoted } from "../data/column_filters.ts";
+import { usePlaces } from "../data/list_places.ts";
 import { ChangeLog } from "./change_log.tsx";
 import { DeletedRow } from "./deleted_row.tsx";
 import { RowForm } from "./row_form.tsx";
@@ -20,11 +21,14 @@ type ReadRow =
   | { readonly kind: "failed"; readonly error: Error };
 
 /** A row with all its fields, to be looked at and changed; without a key a new one. */
-export function RowPage({ resource, rowKey }: {
+export function RowPage({ resource, rowKey, place }: {
   readonly resource: ResourceDescription;
   readonly rowKey: readonly string[] | null;
+  /** The path of the page, by which its unsaved edits are kept. */
+  readonly place: string;
 }) {
   const { rows, mayWrite } = useRows();
+  const places = usePlaces();
   const [read, setRead] = useState<ReadRow | null>(null);
   const [turn, setTurn] = useState(0);
   useEffect(() => {
@@ -55,7 +59,7 @@ export function RowPage({ resource, rowKey }: {
   return (
     <>
       <p class="trail">
-        <a href={href(`data/${resource.path}`)}>{resource.path}</a>
+        <a href={href(`data/${resource.path}`, places.queryOf(resource.path))}>{resource.path}</a>
         {" / "}
         {rowKey === null ? "new" : rowKey.join(", ")}
       </p>
@@ -64,25 +68,26 @@ export function RowPage({ resource, rowKey }: {
       </div>
       {rowKey === null
         ? mayWrite
-          ? <RowForm resource={resource} rowKey={null} base={null} onReload={reload} />
+          ? <RowForm {...{ resource, rowKey: null, place, base: null }} onReload={reload} />
           : <p>Nothing can be written here.</p>
         : read === null
         ? <p class="quiet" role="status">Loading …</p>
-        : <Shown {...{ resource, rowKey, read, reload }} />}
+        : <Shown {...{ resource, rowKey, place, read, reload }} />}
       {rowKey !== null && <ChangeLog resource={resource} rowKey={rowKey} turn={read} />}
     </>
   );
 }
 
-function Shown({ resource, rowKey, read, reload }: {
+function Shown({ resource, rowKey, place, read, reload }: {
   readonly resource: ResourceDescription;
   readonly rowKey: readonly string[];
+  readonly place: string;
   readonly read: ReadRow;
   readonly reload: () => void;
 }) {
   switch (read.kind) {
     case "row":
-      return <RowForm resource={resource} rowKey={rowKey} base={read.row} onReload={reload} />;
+      return <RowForm {...{ resource, rowKey, place, base: read.row }} onReload={reload} />;
     case "deleted":
       return <DeletedRow {...{ resource, rowKey, value: read.value, onRestored: reload }} />;
     case "missing":

@@ -1,6 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { FactsContext, resourceNamed, type ServiceFacts, useFacts } from "../service/facts.ts";
 import { useReport } from "../service/use_report.ts";
+import { ListPlaces, PlacesContext } from "../data/list_places.ts";
+import { LeaveDialog } from "../edits/leave_dialog.tsx";
+import { EditsContext, UnsavedEdits } from "../edits/unsaved_edits.ts";
 import { ReportView } from "../parts/report_view.tsx";
 import { Navigation } from "./navigation.tsx";
 import { PageAt } from "./page_at.tsx";
@@ -29,7 +32,9 @@ export function App() {
 
 function Shell() {
   const { name, version, environment, isReadOnly, resources } = useFacts();
-  const route = useRoute();
+  const [edits] = useState(() => new UnsavedEdits());
+  const [places] = useState(() => new ListPlaces());
+  const { route, leaving } = useRoute(edits);
   const [isOpen, setIsOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   const place = route.path.join("/");
@@ -65,9 +70,20 @@ function Shell() {
       </div>
       <main id="main" ref={main} tabIndex={0}>
         <ViewAs text={route.query.get("as")}>
-          <PageAt route={route} />
+          <EditsContext.Provider value={edits}>
+            <PlacesContext.Provider value={places}>
+              <PageAt route={route} />
+            </PlacesContext.Provider>
+          </EditsContext.Provider>
         </ViewAs>
       </main>
+      {leaving && (
+        <LeaveDialog
+          onStay={() => leaving.stay()}
+          onKeep={() => leaving.keep()}
+          onDiscard={() => leaving.discard()}
+        />
+      )}
     </>
   );
 }

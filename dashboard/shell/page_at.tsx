@@ -27,12 +27,12 @@ export function PageAt({ route }: { readonly route: Route }) {
       const resource = resourceNamed(facts, decodeURIComponent(name));
       if (resource === null) return <Missing what={`There is no resource ${name}.`} />;
       if (key === undefined) return <DataPage key={name} resource={resource} query={query} />;
-      return key === "+new"
-        ? <RowPage key={path.join("/")} resource={resource} rowKey={null} />
-        : <RowPage key={path.join("/")} resource={resource} rowKey={keyOfText(key)} />;
+      const place = path.join("/");
+      const rowKey = key === "+new" ? null : keyOfText(key);
+      return <RowPage key={place} {...{ resource, rowKey, place }} />;
     }
     case "rights":
-      return <RightsPage />;
+      return <RightsPage query={query} />;
     case "filter":
       return <FilterPage query={query} />;
     case "streams":

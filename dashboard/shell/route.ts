@@ -1,4 +1,5 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { UnsavedEdits } from "../edits/unsaved_edits.ts";
 
 /** A place in the dashboard: what its URL has after `#`. */
 export interface Route {
@@ -13,15 +14,74 @@ export function parseRoute(hash: string): Route {
   return { path: path.split("/").filter((part) => part !== ""), query: new URLSearchParams(query) };
 }
 
-/** The place that is shown, which follows the URL. */
-export function useRoute(): Route {
-  const [hash, setHash] = useState(location.hash);
+/** An entry of the browser's history, with its position in the history of this tab. */
+interface Entry {
+  readonly hash: string;
+  readonly index: number;
+}
+
+/** The place that is shown, and the question that precedes a change of the place. */
+export interface ShownRoute {
+  readonly route: Route;
+  /** Present if the operator wants to leave a page that has unsaved edits. */
+  readonly leaving: {
+    stay(): void;
+    keep(): void;
+    discard(): void;
+  } | null;
+}
+
+/** Returns the place that is shown. It follows the URL, unless a page has unsaved edits. */
+export function useRoute(edits: UnsavedEdits): ShownRoute {
+  const [shown, setShown] = useState(() => entryAt(0));
+  const [wanted, setWanted] = useState<Entry | null>(null);
+  const current = useRef({ shown, wanted });
+  current.current = { shown, wanted };
   useEffect(() => {
-    const follow = () => setHash(location.hash);
+    const follow = () => {
+      const { shown, wanted } = current.current;
+      const next = entryAt((wanted ?? shown).index + 1);
+      const isLeft = placeOf(next.hash) !== placeOf(shown.hash);
+      const asks = isLeft && edits.at(placeOf(shown.hash)) !== null;
+      setWanted(asks ? next : null);
+      if (!asks) setShown(next);
+    };
+    const ask = (event: Event) => edits.isEmpty || event.preventDefault();
     addEventListener("hashchange", follow);
-    return () => removeEventListener("hashchange", follow);
-  }, []);
-  return parseRoute(hash);
+    addEventListener("beforeunload", ask);
+    return () => {
+      removeEventListener("hashchange", follow);
+      removeEventListener("beforeunload", ask);
+    };
+  }, [edits]);
+  const leave = () => {
+    if (wanted !== null) setShown(wanted);
+    setWanted(null);
+  };
+  return {
+    route: parseRoute(shown.hash),
+    leaving: wanted && {
+      stay: () => history.go(shown.index - wanted.index),
+      keep: leave,
+      discard() {
+        edits.keep(placeOf(shown.hash), null);
+        leave();
+      },
+    },
+  };
+}
+
+/** Returns the entry of the URL. A new entry gets the index in its state. */
+function entryAt(newIndex: number): Entry {
+  const known: unknown = Object(history.state).index;
+  const index = typeof known === "number" ? known : newIndex;
+  if (known !== index) history.replaceState({ index }, "");
+  return { hash: location.hash, index };
+}
+
+/** The path of a place without its query. */
+function placeOf(hash: string): string {
+  return parseRoute(hash).path.join("/");
 }
 
 /** The URL of a place. The user whose rights are looked at stays the same. */
@@ -42,7 +102,7 @@ export function changeQuery(
   const to = href(path.join("/"), { ...Object.fromEntries(query), ...changes });
   if (how === "push") location.hash = to;
   else {
-    history.replaceState(null, "", to);
+    history.replaceState(history.state, "", to);
     dispatchEvent(new HashChangeEvent("hashchange"));
   }
 }

@@ -1,0 +1,29 @@
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+/** Asks what becomes of unsaved edits before the operator leaves a page. */
+export function LeaveDialog({ onStay, onKeep, onDiscard }: {
+  readonly onStay: () => void;
+  readonly onKeep: () => void;
+  readonly onDiscard: () => void;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby="leave-title"
+      onCancel={(event) => {
+        event.preventDefault();
+        onStay();
+      }}
+    >
+      <h2 id="leave-title">This page has unsaved changes</h2>
+      <p>The dashboard can keep the changes in this tab until you return to the page.</p>
+      <div class="actions">
+        <button type="button" class="main" onClick={onStay}>Stay</button>
+        <button type="button" onClick={onKeep}>Keep and leave</button>
+        <button type="button" class="danger" onClick={onDiscard}>Discard and leave</button>
+      </div>
+    </dialog>
+  );
+}
