@@ -10,5 +10,6 @@ export function CellValue({ value, isCut = false }: {
   if (value === undefined) return <span class="null">–</span>;
   if (value === "") return <span class="null">empty</span>;
   const text = formatValue(value);
+  if (/^\s+$/.test(text)) return <span class="null">white space</span>;
   return isCut && !text.endsWith("…") ? <span>{text}…</span> : <span>{text}</span>;
 }

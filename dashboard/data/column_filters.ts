@@ -1,4 +1,6 @@
+import { quoteName } from "../../src/filter/syntax/quoted_name.ts";
 import type { FieldFacts } from "../service/facts.ts";
+import { nameOfItem } from "../service/names.ts";
 
 /** A condition on one column. */
 export interface ColumnFilter {
@@ -50,10 +52,16 @@ export function takesValue(operator: string): boolean {
 /** Writes conditions in the filter language: all of them must be true. */
 export function printFilters(filters: readonly ColumnFilter[]): string {
   return filters.map(({ field, operator, value }) => {
-    if (!takesValue(operator)) return field + operator;
+    if (!takesValue(operator)) return quoteName(field) + operator;
     const isList = operator === "=in=" || operator === "=between=";
-    return field + operator + (isList ? `(${value.split(",").map(quoted)})` : quoted(value));
+    return quoteName(field) + operator +
+      (isList ? `(${value.split(",").map(quoted)})` : quoted(value));
   }).join(";");
+}
+
+/** Returns the filter of the rows that have a value in a field. */
+export function equals(field: string, value: unknown): string {
+  return `${quoteName(field)}==${quoted(String(value))}`;
 }
 
 /** A value in the filter language: between quotes, unless it is a plain word. */
@@ -69,11 +77,12 @@ export function quoted(value: string): string {
 export function parseFilters(text: string): readonly ColumnFilter[] | null {
   const filters: ColumnFilter[] = [];
   if (text.trim() === "") return filters;
-  const condition = new RegExp(conditionPattern, "y");
+  const condition = new RegExp(conditionPattern, "uy");
   while (condition.lastIndex < text.length) {
     const match = condition.exec(text);
     if (match === null) return null;
-    const [, field = "", operator = "", value = ""] = match;
+    const [, name = "", operator = "", value = ""] = match;
+    const field = nameOfItem(name);
     const read = readValue(operator, value);
     if (read === null || filters.some((one) => one.field === field)) return null;
     filters.push({ field, ...read });
@@ -84,7 +93,7 @@ export function parseFilters(text: string): readonly ColumnFilter[] | null {
 
 const scalar = String.raw`(?:"(?:[^"\\]|\\.)*"|[^\s"'()\[\],;=!<>~]+)`;
 const conditionPattern = String
-  .raw`\s*([A-Za-z_]\w*)(==|!=|>=|<=|>|<|=[a-z]+=)(${scalar}|\(${scalar}(?:,${scalar})*\))\s*(;|$)`;
+  .raw`\s*("(?:[^"\\]|\\.)*"|[\p{L}_$][\p{L}\p{N}_$\-/]*)(==|!=|>=|<=|>|<|=[a-z]+=)(${scalar}|\(${scalar}(?:,${scalar})*\))\s*(;|$)`;
 
 function readValue(
   operator: string,

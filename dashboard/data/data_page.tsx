@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type ResourceDescription, shownFields } from "../service/facts.ts";
+import { hasSlash } from "../service/resources.ts";
 import { useRows } from "../service/use_rows.ts";
 import { href } from "../shell/route.ts";
 import { rowsText } from "../parts/format.ts";
@@ -42,11 +43,11 @@ export function DataPage({ resource, query }: {
   return (
     <div class="data">
       <div class="heading">
-        <h1>{resource.path}</h1>
-        {mayWrite && <a class="button" href={href(`data/${resource.path}/+new`)}>New row</a>}
+        <h1>{resource.title}</h1>
+        {mayWrite && <a class="button" href={href(`${resource.place}/+new`)}>New row</a>}
         <ListTools
           {...{ resource, fields, list, wantsLive }}
-          onLive={resource.live ? setWantsLive : null}
+          onLive={resource.live && !hasSlash(resource) ? setWantsLive : null}
         />
       </div>
       {resource.description && <p class="quiet">{resource.description}</p>}

@@ -19,6 +19,13 @@ Deno.test("a condition on a column is written so that the service and the filter
       assertEquals(parseFilters(text), filters, text);
     }
   }
+  for (const field of ["first name", "a,b", 'say "hi"', "x.y", "-less", "größe", "__proto__"]) {
+    const filters = [{ field, operator: "==", value: "1" }, {
+      ...{ field: `${field}2`, operator: "!=null", value: "" },
+    }];
+    parseFilter(printFilters(filters));
+    assertEquals(parseFilters(printFilters(filters)), filters);
+  }
   assertEquals(parseFilters(printFilters([{ field: "a", operator: "=in=", value: "1,2" }])), [
     { field: "a", operator: "=in=", value: "1,2" },
   ]);

@@ -1,5 +1,6 @@
 import type { ResourceDescription } from "../service/facts.ts";
 import type { Rows } from "../service/resources.ts";
+import { joinNames } from "../service/names.ts";
 import { CallError } from "../service/call.ts";
 import { withoutFormulas } from "./csv_formulas.ts";
 import type { ListQuery } from "./list_query.ts";
@@ -14,7 +15,7 @@ export async function exportCsv(
   },
   progress: (characters: number) => void,
 ): Promise<void> {
-  const parameters = new URLSearchParams({ select: select.join() });
+  const parameters = new URLSearchParams({ select: joinNames(select) });
   if (query.filter) parameters.set("filter", query.filter);
   if (query.orderBy) parameters.set("orderBy", query.orderBy);
   if (query.withDeleted) parameters.set("withDeleted", "true");
@@ -33,7 +34,7 @@ export async function exportCsv(
     parts.push(part);
     progress(length += part.length);
   }
-  save(new Blob(parts, { type: "text/csv" }), `${resource.path.replaceAll("/", "-")}.csv`);
+  save(new Blob(parts, { type: "text/csv" }), `${resource.title.replaceAll("/", "-")}.csv`);
 }
 
 function save(blob: Blob, name: string): void {

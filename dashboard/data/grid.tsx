@@ -55,7 +55,7 @@ export function Grid({ resource, fields, rows, query, place: kept, changed }: {
       ref={scroller}
       tabIndex={0}
       role="region"
-      aria-label={`Rows of ${resource.path}`}
+      aria-label={`Rows of ${resource.title}`}
       onKeyDown={moveFocus}
     >
       <table aria-rowcount={rows.length + 1} style={{ width: `${width}rem` }}>

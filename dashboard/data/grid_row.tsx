@@ -1,5 +1,5 @@
 import { type FieldFacts, isNumeric, type ResourceDescription } from "../service/facts.ts";
-import { keyOfRow, keyText, type Row } from "../service/resources.ts";
+import { keyOfRow, keyText, type Row, valueIn } from "../service/resources.ts";
 import { href } from "../shell/route.ts";
 import { CellValue } from "./cell.tsx";
 import { ReferenceCell } from "./reference_cell.tsx";
@@ -13,7 +13,7 @@ export function GridRow({ resource, fields, row, index, isChanged }: {
   readonly isChanged: boolean;
 }) {
   const isDeleted = row !== null && resource.softDelete !== null &&
-    row[resource.softDelete] !== null && row[resource.softDelete] !== undefined;
+    (valueIn(row, resource.softDelete) ?? null) !== null;
   const look = [isChanged && "changed", isDeleted && "deleted"].filter(Boolean).join(" ");
   return (
     <tr aria-rowindex={index + 2} class={look}>
@@ -32,13 +32,13 @@ function Cell({ resource, field, row, isFirst }: {
   readonly row: Row;
   readonly isFirst: boolean;
 }) {
-  const value = row[field.name];
+  const value = valueIn(row, field.name);
   const { references } = field;
   const [keyField, more] = resource.key;
   if (keyField !== undefined && (isFirst || more === undefined && keyField === field.name)) {
     const key = keyOfRow(resource, row);
     return (
-      <a href={href(`data/${resource.path}/${keyText(key)}`)}>
+      <a href={href(`${resource.place}/${keyText(key)}`)}>
         <CellValue value={value} />
       </a>
     );

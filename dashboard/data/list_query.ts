@@ -1,4 +1,5 @@
 import { changeQuery } from "../shell/route.ts";
+import { joinNames, splitNames } from "../service/names.ts";
 import {
   type FieldFacts,
   listableFields,
@@ -22,7 +23,7 @@ export function readListQuery({ path }: ResourceDescription, query: URLSearchPar
   return {
     filter: query.get("filter") ?? "",
     orderBy: query.get("orderBy") ?? "",
-    columns: columns === null || columns === "" ? null : columns.split(","),
+    columns: columns === null || columns === "" ? null : splitNames(columns),
     withDeleted: query.get("deleted") === "1",
   };
 }
@@ -41,7 +42,7 @@ export function chooseColumns(
   { path }: ResourceDescription,
   columns: readonly string[] | null,
 ): void {
-  const text = columns?.join() ?? null;
+  const text = columns && joinNames(columns);
   try {
     if (text === null) localStorage.removeItem(storageKey(path));
     else localStorage.setItem(storageKey(path), text);

@@ -1,11 +1,11 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { resourceNamed, shownFields, useFacts } from "../service/facts.ts";
-import type { Row } from "../service/resources.ts";
+import { type Row, valueIn } from "../service/resources.ts";
 import { useRows } from "../service/use_rows.ts";
 import { toError } from "../service/use_report.ts";
 import { Problem } from "../parts/problem.tsx";
 import { shownCharacters } from "../parts/format.ts";
-import { quoted } from "./column_filters.ts";
+import { equals } from "./column_filters.ts";
 import { CellValue } from "./cell.tsx";
 import { linkOf, type Peeked } from "./reference_cell.tsx";
 
@@ -39,7 +39,7 @@ export function Peek({ peeked, onClose }: {
     if (target === null) return;
     const ended = new AbortController();
     const options = {
-      filter: `${reference.field}==${quoted(String(value))}`,
+      filter: equals(reference.field, value),
       ...{ limit: 1, preview: shownCharacters, signal: ended.signal },
     };
     rows.of(target).list(options).then(({ items }) => {
@@ -50,10 +50,17 @@ export function Peek({ peeked, onClose }: {
   }, [peeked]);
   if (target === null) return null;
   return (
-    <div class="peek" ref={box} popover="auto" role="dialog" aria-label={target.path} tabIndex={-1}>
+    <div
+      class="peek"
+      ref={box}
+      popover="auto"
+      role="dialog"
+      aria-label={target.title}
+      tabIndex={-1}
+    >
       <p>
         <a href={linkOf(target, reference, value)}>
-          {target.path} {String(value)}
+          {target.title} {String(value)}
         </a>
       </p>
       {row instanceof Error
@@ -64,7 +71,7 @@ export function Peek({ peeked, onClose }: {
           <>
             <p>
               <strong>
-                <CellValue value={row[target.label]} />
+                <CellValue value={valueIn(row, target.label)} />
               </strong>
             </p>
             <dl>
@@ -72,7 +79,7 @@ export function Peek({ peeked, onClose }: {
                 <>
                   <dt>{name}</dt>
                   <dd>
-                    <CellValue value={row[name]} />
+                    <CellValue value={valueIn(row, name)} />
                   </dd>
                 </>
               ))}

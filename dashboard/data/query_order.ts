@@ -1,3 +1,6 @@
+import { quoteName } from "../../src/filter/syntax/quoted_name.ts";
+import { nameOfItem, splitItems } from "../service/names.ts";
+
 /** A key of an order. */
 export interface OrderKey {
   readonly field: string;
@@ -6,15 +9,17 @@ export interface OrderKey {
 
 /** Reads an order as requests have it: `-rating,title`. */
 export function parseOrder(text: string): readonly OrderKey[] {
-  return text.split(",").filter((key) => key !== "").map((key) => ({
-    field: key.replace(/^-/, ""),
+  return splitItems(text).map((key) => ({
+    field: nameOfItem(key.replace(/^-/, "")),
     isDescending: key.startsWith("-"),
   }));
 }
 
 /** Writes what {@link parseOrder} reads. */
 export function printOrder(keys: readonly OrderKey[]): string {
-  return keys.map(({ field, isDescending }) => (isDescending ? "-" : "") + field).join(",");
+  return keys.map(({ field, isDescending }) => (isDescending ? "-" : "") + quoteName(field)).join(
+    ",",
+  );
 }
 
 /**

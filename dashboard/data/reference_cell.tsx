@@ -3,7 +3,7 @@ import { createContext } from "preact";
 import { type FieldFacts, resourceNamed, useFacts } from "../service/facts.ts";
 import { keyText } from "../service/resources.ts";
 import { href } from "../shell/route.ts";
-import { quoted } from "./column_filters.ts";
+import { equals } from "./column_filters.ts";
 import { CellValue } from "./cell.tsx";
 
 /** What a value is the key of. */
@@ -36,7 +36,7 @@ export function ReferenceCell({ reference, value }: {
       </a>
       <button
         type="button"
-        aria-label={`Look at ${target.path} ${value}`}
+        aria-label={`Look at ${target.title} ${value}`}
         onClick={({ currentTarget }) => peek({ reference, value, at: currentTarget })}
       >
         ⌄
@@ -47,11 +47,11 @@ export function ReferenceCell({ reference, value }: {
 
 /** The link to the row that a value names; to a list, where the value is not its key. */
 export function linkOf(
-  { path, key }: { readonly path: string; readonly key: readonly string[] },
+  { place, key }: { readonly place: string; readonly key: readonly string[] },
   { field }: Reference,
   value: unknown,
 ): string {
   return key.length === 1 && key[0] === field
-    ? href(`data/${path}/${keyText([String(value)])}`)
-    : href(`data/${path}`, { filter: `${field}==${quoted(String(value))}` });
+    ? href(`${place}/${keyText([String(value)])}`)
+    : href(place, { filter: equals(field, value) });
 }

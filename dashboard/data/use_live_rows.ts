@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { liveList, type LiveStatus } from "../../exports/client.ts";
 import type { ResourceDescription } from "../service/facts.ts";
 import { keyOfRow, type Row } from "../service/resources.ts";
+import { splitItems } from "../service/names.ts";
 import { useRows } from "../service/use_rows.ts";
 import type { ListQuery } from "./list_query.ts";
 
@@ -27,7 +28,7 @@ export function useLiveRows(
     if (!isOn) return;
     const list = liveList(rows.of(resource), {
       ...filter && { filter },
-      ...orderBy && { orderBy: orderBy.split(",") },
+      ...orderBy && { orderBy: splitItems(orderBy) },
     });
     let known = new Map<string, Row>();
     let timer: ReturnType<typeof setTimeout> | undefined;

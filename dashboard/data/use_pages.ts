@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { FieldFacts, ResourceDescription } from "../service/facts.ts";
 import { shownFields } from "../service/facts.ts";
 import { useRows } from "../service/use_rows.ts";
+import { joinNames, splitItems } from "../service/names.ts";
 import { shownCharacters } from "../parts/format.ts";
 import type { ListQuery } from "./list_query.ts";
 import { type ListPlace, usePlaces } from "./list_places.ts";
@@ -22,7 +23,7 @@ export function usePages(
     fields.every(({ onSelect }) => onSelect !== true);
   const wanted = new Set([...resource.key, ...fields.map(({ name }) => name)]);
   if (resource.softDelete !== null) wanted.add(resource.softDelete);
-  const select = isWhole ? "" : [...wanted].join();
+  const select = isWhole ? "" : joinNames([...wanted]);
   const places = usePlaces();
   const key = JSON.stringify([resource.path, filter, orderBy, select, withDeleted]);
   const place = useMemo(
@@ -32,8 +33,8 @@ export function usePages(
           const options = {
             ...{ cursor, limit: pageSize, preview: shownCharacters },
             ...filter && { filter },
-            ...orderBy && { orderBy: orderBy.split(",") },
-            ...select && { select: select.split(",") },
+            ...orderBy && { orderBy: splitItems(orderBy) },
+            ...select && { select: splitItems(select) },
             ...withDeleted && { withDeleted },
           };
           return rows.of(resource).list(options);

@@ -39,7 +39,7 @@ export function FilterPage({ query }: { readonly query: URLSearchParams }) {
             value={resource}
             onChange={({ currentTarget }) => setResource(currentTarget.value)}
           >
-            {resources.map(({ path }) => <option key={path} value={path}>{path}</option>)}
+            {resources.map(({ path, title }) => <option key={path} value={path}>{title}</option>)}
           </select>
         </label>
         <label class="grows">

@@ -38,7 +38,7 @@ export function RightsOfUser({ user, resources }: {
             value={resource}
             onChange={({ currentTarget }) => setResource(currentTarget.value)}
           >
-            {resources.map(({ path }) => <option key={path} value={path}>{path}</option>)}
+            {resources.map(({ path, title }) => <option key={path} value={path}>{title}</option>)}
           </select>
         </label>
         <label class="grows">

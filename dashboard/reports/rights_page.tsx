@@ -15,7 +15,7 @@ export function RightsPage({ query }: { readonly query: URLSearchParams }) {
     {
       name: "path",
       title: "resource",
-      show: ({ path }) => <a href={href(`data/${path}`)}>{path}</a>,
+      show: ({ place, title }) => <a href={href(place)}>{title}</a>,
     },
     ...accesses.map((access) => ({
       name: access,

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ResourceDescription } from "../service/facts.ts";
-import { keyText } from "../service/resources.ts";
+import { keyText, valueIn } from "../service/resources.ts";
 import { useReport } from "../service/use_report.ts";
 import { formatTime } from "../parts/format.ts";
 import { listAt } from "../parts/record_table.tsx";
@@ -67,7 +67,7 @@ function Change({ change }: { readonly change: Readonly<Record<string, unknown>>
   const { operation, at } = change;
   const [before, after] = [Object(change.before), Object(change.after)];
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
-    .filter((name) => !isSame(before[name], after[name]));
+    .filter((name) => !isSame(valueIn(before, name), valueIn(after, name)));
   return (
     <li>
       <p>
@@ -92,9 +92,9 @@ function Values({ change, name }: {
   const [before, after] = [change.before ?? null, change.after ?? null];
   return (
     <>
-      {before !== null && <CellValue value={Reflect.get(Object(before), name)} />}
+      {before !== null && <CellValue value={valueIn(Object(before), name)} />}
       {before !== null && after !== null && " → "}
-      {after !== null && <CellValue value={Reflect.get(Object(after), name)} />}
+      {after !== null && <CellValue value={valueIn(Object(after), name)} />}
     </>
   );
 }

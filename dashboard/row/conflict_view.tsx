@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { FieldFacts } from "../service/facts.ts";
-import type { Row } from "../service/resources.ts";
+import { type Row, valueIn } from "../service/resources.ts";
 import { CellValue } from "../data/cell.tsx";
 import { isSame } from "./draft.ts";
 
@@ -20,18 +20,17 @@ export function ConflictView({ fields, base, mine, theirs, onResolve, onCancel }
   readonly onResolve: (patch: Row) => void;
   readonly onCancel: () => void;
 }) {
-  const [chosen, setChosen] = useState<Readonly<Record<string, Choice>>>({});
-  const changed = fields.filter(({ name }) =>
-    name in mine && !isSame(mine[name], theirs[name]) || !isSame(base[name], theirs[name])
-  );
-  const isMine = ({ name }: FieldFacts) => name in mine && !isSame(mine[name], theirs[name]);
-  const isTheirs = ({ name }: FieldFacts) => !isSame(base[name], theirs[name]);
+  const [chosen, setChosen] = useState<ReadonlyMap<string, Choice>>(new Map());
+  const isMine = ({ name }: FieldFacts) =>
+    Object.hasOwn(mine, name) && !isSame(mine[name], valueIn(theirs, name));
+  const isTheirs = ({ name }: FieldFacts) => !isSame(valueIn(base, name), valueIn(theirs, name));
+  const changed = fields.filter((field) => isMine(field) || isTheirs(field));
   const choiceOf = (field: FieldFacts): Choice | undefined =>
-    chosen[field.name] ?? (isMine(field) ? isTheirs(field) ? undefined : "mine" : "theirs");
+    chosen.get(field.name) ?? (isMine(field) ? isTheirs(field) ? undefined : "mine" : "theirs");
   const isDecided = changed.every((field) => choiceOf(field) !== undefined);
   const resolve = () => {
     const wanted = changed.filter((field) => choiceOf(field) === "mine");
-    onResolve(Object.fromEntries(wanted.map(({ name }) => [name, mine[name]])));
+    onResolve(Object.fromEntries(wanted.map(({ name }) => [name, valueIn(mine, name)])));
   };
   return (
     <section class="conflict" aria-labelledby="conflict-title">
@@ -55,15 +54,15 @@ export function ConflictView({ fields, base, mine, theirs, onResolve, onCancel }
               <tr key={field.name}>
                 <th scope="row">{field.name}</th>
                 <td>
-                  <CellValue value={base[field.name]} />
+                  <CellValue value={valueIn(base, field.name)} />
                 </td>
                 <td>
                   {isMine(field)
                     ? (
                       <Version
-                        {...{ field, version: "mine", value: mine[field.name] }}
+                        {...{ field, version: "mine", value: valueIn(mine, field.name) }}
                         isChosen={choiceOf(field) === "mine"}
-                        onChoose={() => setChosen({ ...chosen, [field.name]: "mine" })}
+                        onChoose={() => setChosen(new Map(chosen).set(field.name, "mine"))}
                       />
                     )
                     : <span class="quiet">not changed</span>}
@@ -72,12 +71,12 @@ export function ConflictView({ fields, base, mine, theirs, onResolve, onCancel }
                   {isMine(field)
                     ? (
                       <Version
-                        {...{ field, version: "theirs", value: theirs[field.name] }}
+                        {...{ field, version: "theirs", value: valueIn(theirs, field.name) }}
                         isChosen={choiceOf(field) === "theirs"}
-                        onChoose={() => setChosen({ ...chosen, [field.name]: "theirs" })}
+                        onChoose={() => setChosen(new Map(chosen).set(field.name, "theirs"))}
                       />
                     )
-                    : <CellValue value={theirs[field.name]} />}
+                    : <CellValue value={valueIn(theirs, field.name)} />}
                 </td>
               </tr>
             ))}

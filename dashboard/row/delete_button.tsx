@@ -24,7 +24,7 @@ export function DeleteButton({ resource, rowKey, etag, onDeleted, onReload }: {
       dialog.current?.close();
       onDeleted();
       if (resource.softDelete === null) {
-        location.hash = href(`data/${resource.path}`, places.queryOf(resource.path));
+        location.hash = href(resource.place, places.queryOf(resource.path));
       } else onReload();
     } catch (error) {
       setError(toError(error));
@@ -45,7 +45,7 @@ export function DeleteButton({ resource, rowKey, etag, onDeleted, onReload }: {
       <dialog ref={dialog} aria-labelledby="delete-title">
         <h2 id="delete-title">Delete this row?</h2>
         <p>
-          {resource.path} {rowKey.join(", ")} is {resource.softDelete === null
+          {resource.title} {rowKey.join(", ")} is {resource.softDelete === null
             ? "deleted. This cannot be undone."
             : "marked deleted, and can be restored."}
         </p>

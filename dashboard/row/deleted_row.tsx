@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { type ResourceDescription, shownFields } from "../service/facts.ts";
-import type { Row } from "../service/resources.ts";
+import { type Row, valueIn } from "../service/resources.ts";
 import { toError } from "../service/use_report.ts";
 import { useRows } from "../service/use_rows.ts";
 import { Problem } from "../parts/problem.tsx";
@@ -27,7 +27,7 @@ export function DeletedRow({ resource, rowKey, value, onRestored }: {
           <div key={name}>
             <dt>{name}</dt>
             <dd>
-              <CellValue value={value[name]} />
+              <CellValue value={valueIn(value, name)} />
             </dd>
           </div>
         ))}

@@ -9,7 +9,7 @@ export interface Draft {
 }
 
 /** What was written into the fields of a row, by their names; other fields are as they were. */
-export type Drafts = Readonly<Record<string, Draft>>;
+export type Drafts = ReadonlyMap<string, Draft>;
 
 /** A value as it is edited. */
 export function draftOf(value: unknown, { type, wide }: FieldFacts): Draft {
@@ -73,21 +73,21 @@ function anyNumber(text: string): unknown {
 export interface Patch {
   readonly patch: Row;
   /** By the names of the fields. */
-  readonly problems: Readonly<Record<string, string>>;
+  readonly problems: ReadonlyMap<string, string>;
 }
 
 /** Reads what was written into the fields. */
 export function patchOf(fields: readonly FieldFacts[], drafts: Drafts): Patch {
-  const patch: Record<string, unknown> = {};
-  const problems: Record<string, string> = {};
+  const values = new Map<string, unknown>();
+  const problems = new Map<string, string>();
   for (const field of fields) {
-    const draft = drafts[field.name];
+    const draft = drafts.get(field.name);
     if (draft === undefined) continue;
     const read = readDraft(draft, field);
-    if ("problem" in read) problems[field.name] = read.problem;
-    else patch[field.name] = read.value;
+    if ("problem" in read) problems.set(field.name, read.problem);
+    else values.set(field.name, read.value);
   }
-  return { patch, problems };
+  return { patch: Object.fromEntries(values), problems };
 }
 
 /** Whether two values of a field are the same. */

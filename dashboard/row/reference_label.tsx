@@ -2,7 +2,9 @@ import { useEffect, useState } from "preact/hooks";
 import { resourceNamed, useFacts } from "../service/facts.ts";
 import { useRows } from "../service/use_rows.ts";
 import { formatValue, shownCharacters } from "../parts/format.ts";
-import { quoted } from "../data/column_filters.ts";
+import { equals } from "../data/column_filters.ts";
+import { quoteName } from "../../src/filter/syntax/quoted_name.ts";
+import { valueIn } from "../service/resources.ts";
 import { linkOf, type Reference } from "../data/reference_cell.tsx";
 
 /** The label of the row that a value names, as a link to it. */
@@ -19,13 +21,14 @@ export function ReferenceLabel({ reference, value }: {
     if (target === null || value.trim() === "") return;
     const ended = new AbortController();
     const options = {
-      filter: `${reference.field}==${quoted(value)}`,
-      select: [target.label],
+      filter: equals(reference.field, value),
+      select: [quoteName(target.label)],
       ...{ limit: 1, preview: shownCharacters, signal: ended.signal },
     };
     const timer = setTimeout(() => {
       rows.of(target).list(options).then(
-        ({ items: [row] }) => setLabel(row ? formatValue(row[target.label]) : "no such row"),
+        ({ items: [row] }) =>
+          setLabel(row ? formatValue(valueIn(row, target.label)) : "no such row"),
         // A value that is only half written is none of its kind.
         () => setLabel(null),
       );

@@ -1,10 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
 import { resourceNamed, useFacts } from "../service/facts.ts";
-import type { Row } from "../service/resources.ts";
+import { type Row, valueIn } from "../service/resources.ts";
 import { toError } from "../service/use_report.ts";
 import { useRows } from "../service/use_rows.ts";
 import { Problem } from "../parts/problem.tsx";
 import { formatValue, shownCharacters } from "../parts/format.ts";
+import { quoteName } from "../../src/filter/syntax/quoted_name.ts";
 import { quoted } from "../data/column_filters.ts";
 import type { Reference } from "../data/reference_cell.tsx";
 
@@ -29,9 +30,9 @@ export function ReferencePicker({ reference, name, onPick }: {
     const operator = label.type === "text" ? "=icontains=" : "==";
     const options = {
       ...{ limit: 20, preview: shownCharacters, signal: ended.signal },
-      select: [...new Set([reference.field, label.name])],
-      orderBy: [label.name],
-      ...words !== "" && { filter: label.name + operator + quoted(words) },
+      select: [...new Set([reference.field, label.name])].map(quoteName),
+      orderBy: [quoteName(label.name)],
+      ...words !== "" && { filter: quoteName(label.name) + operator + quoted(words) },
     };
     const timer = setTimeout(() => {
       rows.of(target).list(options).then(
@@ -46,7 +47,7 @@ export function ReferencePicker({ reference, name, onPick }: {
   }, [isOpen, text]);
   if (target === null || label === undefined) return null;
   const pick = (row: Row) => {
-    onPick(String(row[reference.field]));
+    onPick(String(valueIn(row, reference.field)));
     setIsOpen(false);
   };
   return (
@@ -54,7 +55,7 @@ export function ReferencePicker({ reference, name, onPick }: {
       <button
         type="button"
         aria-expanded={isOpen}
-        aria-label={`Find ${target.path} for ${name}`}
+        aria-label={`Find ${target.title} for ${name}`}
         onClick={() => setIsOpen(!isOpen)}
       >
         Find …
@@ -63,8 +64,8 @@ export function ReferencePicker({ reference, name, onPick }: {
         <div class="found">
           <input
             type="search"
-            aria-label={`Search ${target.path} by ${label.name}`}
-            placeholder={`${target.path} by ${label.name}`}
+            aria-label={`Search ${target.title} by ${label.name}`}
+            placeholder={`${target.title} by ${label.name}`}
             value={text}
             autocomplete="off"
             ref={(element) => element?.focus()}
@@ -82,8 +83,8 @@ export function ReferencePicker({ reference, name, onPick }: {
             {Array.isArray(found) && found.map((row: Row, index) => (
               <li key={index}>
                 <button type="button" onClick={() => pick(row)}>
-                  {formatValue(row[label.name])}{" "}
-                  <span class="quiet">{String(row[reference.field])}</span>
+                  {formatValue(valueIn(row, label.name))}{" "}
+                  <span class="quiet">{String(valueIn(row, reference.field))}</span>
                 </button>
               </li>
             ))}

@@ -5,7 +5,7 @@ import {
   type ResourceDescription,
   shownFields,
 } from "../service/facts.ts";
-import { keyOfRow, keyText, type Row } from "../service/resources.ts";
+import { keyOfRow, keyText, type Row, valueIn } from "../service/resources.ts";
 import { useRows } from "../service/use_rows.ts";
 import { href } from "../shell/route.ts";
 import { useEdits } from "../edits/unsaved_edits.ts";
@@ -40,14 +40,16 @@ export function RowForm({ resource, rowKey, place, base, onReload }: {
   }, [base]);
   const write = (drafts: Drafts, over = read) => {
     setDrafts(drafts);
-    edits.keep(place, Object.keys(drafts).length === 0 ? null : { drafts, base: over });
+    edits.keep(place, drafts.size === 0 ? null : { drafts, base: over });
   };
   const fields = shownFields(resource).filter((field) =>
     base !== null || isWritten(field, resource)
   );
   const { patch, problems } = patchOf(fields, drafts);
-  const wrong = outcome?.kind === "invalid" ? { ...outcome.problems, ...problems } : problems;
-  const isChanged = Object.keys(drafts).length > 0;
+  const wrong = outcome?.kind === "invalid"
+    ? new Map([...outcome.problems, ...problems])
+    : problems;
+  const isChanged = drafts.size > 0;
 
   const send = async (patch: Row, over: TaggedRow | null) => {
     setIsSaving(true);
@@ -61,7 +63,7 @@ export function RowForm({ resource, rowKey, place, base, onReload }: {
     write(noDrafts);
     const key = keyOfRow(resource, saved.row.value);
     if (key.join() !== rowKey?.join()) {
-      location.hash = href(`data/${resource.path}/${keyText(key)}`);
+      location.hash = href(`${resource.place}/${keyText(key)}`);
     } else onReload();
   };
 
@@ -98,18 +100,20 @@ export function RowForm({ resource, rowKey, place, base, onReload }: {
         hidden={theirs !== null}
         onSubmit={(event) => {
           event.preventDefault();
-          if (Object.keys(problems).length === 0) void send(patch, read);
+          if (problems.size === 0) void send(patch, read);
         }}
       >
         {fields.map((field) => (
           <FieldInput
             key={field.name}
-            {...{ field, draft: drafts[field.name], problem: wrong[field.name] }}
-            value={read === null ? undefined : read.value[field.name] ?? null}
+            {...{ field, draft: drafts.get(field.name), problem: wrong.get(field.name) }}
+            value={read === null ? undefined : valueIn(read.value, field.name) ?? null}
             isReadOnly={!mayWrite || !isWritten(field, resource)}
             onDraft={(draft) => {
-              const { [field.name]: _old, ...others } = drafts;
-              write(draft === undefined ? others : { ...others, [field.name]: draft });
+              const next = new Map(drafts);
+              if (draft === undefined) next.delete(field.name);
+              else next.set(field.name, draft);
+              write(next);
               setOutcome(null);
             }}
           />
@@ -137,7 +141,7 @@ export function RowForm({ resource, rowKey, place, base, onReload }: {
   );
 }
 
-const noDrafts: Drafts = {};
+const noDrafts: Drafts = new Map();
 
 /** The operator may write every field that is stored, but for the mark of deleted rows. */
 function isWritten(field: FieldFacts, { softDelete }: ResourceDescription): boolean {
@@ -151,7 +155,7 @@ function Outcome({ outcome, fields }: {
   if (outcome.kind === "saved") return <p role="status" class="saved">Saved.</p>;
   if (outcome.kind === "failed") return <Problem error={outcome.error} what="Cannot save" />;
   if (outcome.kind !== "invalid") return null;
-  const elsewhere = Object.entries(outcome.problems)
+  const elsewhere = [...outcome.problems]
     .filter(([name]) => !fields.some((field) => field.name === name));
   return (
     <p class="problem" role="alert">

@@ -1,12 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ResourceDescription } from "../service/facts.ts";
-import type { Row } from "../service/resources.ts";
+import { type Row, valueIn } from "../service/resources.ts";
 import { toError } from "../service/use_report.ts";
 import { useRows } from "../service/use_rows.ts";
 import { href } from "../shell/route.ts";
 import { formatValue } from "../parts/format.ts";
 import { Problem } from "../parts/problem.tsx";
-import { quoted } from "../data/column_filters.ts";
+import { equals } from "../data/column_filters.ts";
 import { usePlaces } from "../data/list_places.ts";
 import { ChangeLog } from "./change_log.tsx";
 import { DeletedRow } from "./deleted_row.tsx";
@@ -49,22 +49,24 @@ export function RowPage({ resource, rowKey, place }: {
     const row = await readRow(client, key, signal);
     if (row !== null) return { kind: "row", row };
     if (resource.softDelete === null) return { kind: "missing" };
-    const filter = resource.key.map((name, at) => `${name}==${quoted(key[at] ?? "")}`).join(";");
+    const filter = resource.key.map((name, at) => equals(name, key[at] ?? "")).join(";");
     const { items: [value] } = await client.list({ filter, withDeleted: true, limit: 1, signal });
     return value === undefined ? { kind: "missing" } : { kind: "deleted", value };
   }
 
   const reload = () => setTurn((before) => before + 1);
-  const label = read?.kind === "row" ? formatValue(read.row.value[resource.label] ?? "") : "";
+  const label = read?.kind === "row"
+    ? formatValue(valueIn(read.row.value, resource.label) ?? "")
+    : "";
   return (
     <>
       <p class="trail">
-        <a href={href(`data/${resource.path}`, places.queryOf(resource.path))}>{resource.path}</a>
+        <a href={href(resource.place, places.queryOf(resource.path))}>{resource.title}</a>
         {" / "}
         {rowKey === null ? "new" : rowKey.join(", ")}
       </p>
       <div class="heading">
-        <h1>{rowKey === null ? `New row of ${resource.path}` : label || rowKey.join(", ")}</h1>
+        <h1>{rowKey === null ? `New row of ${resource.title}` : label || rowKey.join(", ")}</h1>
       </div>
       {rowKey === null
         ? mayWrite

@@ -16,7 +16,7 @@ export type Saved =
   /** The row has changed since it was read; null where it is gone. */
   | { readonly kind: "conflict"; readonly theirs: TaggedRow | null }
   /** What is wrong, by the names of the fields; the empty name is the row. */
-  | { readonly kind: "invalid"; readonly problems: Readonly<Record<string, string>> }
+  | { readonly kind: "invalid"; readonly problems: ReadonlyMap<string, string> }
   | { readonly kind: "failed"; readonly error: Error };
 
 /** Changes a row, unless it is another one than the operator has read. */
@@ -79,8 +79,10 @@ function refused(thrown: unknown): Saved {
   if (!(error instanceof ServiceError) || error.status !== 422) return { kind: "failed", error };
   const { errors } = Object(error.problem?.details);
   if (!Array.isArray(errors) || errors.length === 0) return { kind: "failed", error };
-  const problems = errors.map((one) => [topOf(Object(one).path), String(Object(one).message)]);
-  return { kind: "invalid", problems: Object.fromEntries(problems) };
+  const problems = errors.map((one) =>
+    [topOf(Object(one).path), String(Object(one).message)] as const
+  );
+  return { kind: "invalid", problems: new Map(problems) };
 }
 
 /** The field of a path such as `facts.pages[0]`. */

@@ -1,12 +1,32 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { ServiceReport } from "../../src/service/dashboard/reports/service_report.ts";
-import type { ResourceDescription } from "../../src/service/dashboard/operator_resources.ts";
+import type { ResourceDescription as Described } from "../../src/service/dashboard/operator_resources.ts";
+import { decodePart } from "./names.ts";
 
-export type { ResourceDescription };
+/** A resource as the service describes it, with its name for people and its place in the page. */
+export type ResourceDescription = Described & {
+  /** The decoded path of the resource. */
+  readonly title: string;
+  /** The path of the resource's list in the dashboard, such as `data/notes`. */
+  readonly place: string;
+};
 
-/** What the service reports about itself. */
-export type ServiceFacts = ServiceReport;
+/** The facts that the service reports about itself. */
+export type ServiceFacts = Omit<ServiceReport, "resources"> & {
+  readonly resources: readonly ResourceDescription[];
+};
+
+/** Adds the titles and places of the resources to a report. */
+export function readFacts(report: ServiceReport): ServiceFacts {
+  const resources = report.resources.map((one) => ({
+    ...one,
+    title: decodePart(one.path) ?? one.path,
+    // The place of a list has two segments, because the third one is the key of a row.
+    place: `data/${one.path.replaceAll("/", "%2F")}`,
+  }));
+  return { ...report, resources };
+}
 
 /** A field of a resource. */
 export type FieldFacts = ResourceDescription["fields"][number];
@@ -21,10 +41,16 @@ export function useFacts(): ServiceFacts {
   return facts;
 }
 
-/** A resource by its path or its name; null for one that the service does not have. */
+/** Returns the resource with a name, or null. */
 export function resourceNamed(facts: ServiceFacts, name: string): ResourceDescription | null {
-  return facts.resources.find((one) => one.path === name) ??
-    facts.resources.find((one) => one.name === name) ?? null;
+  return facts.resources.find((one) => one.name === name) ?? null;
+}
+
+/** Returns the resource of a segment in the dashboard's URL, or null. */
+export function resourceAt(facts: ServiceFacts, segment: string): ResourceDescription | null {
+  const name = decodePart(segment);
+  return facts.resources.find(({ place }) => place === `data/${segment}`) ??
+    facts.resources.find(({ title }) => title === name) ?? resourceNamed(facts, name ?? "");
 }
 
 /** The fields that the dashboard may show. */

@@ -1,4 +1,5 @@
 import { type Client, createClient, type ResourceClient } from "../../exports/client.ts";
+import { decodePart } from "./names.ts";
 import { root } from "./root.ts";
 import type { ResourceDescription } from "./facts.ts";
 
@@ -43,20 +44,37 @@ function rowsAt(
   headers: Readonly<Record<string, string>>,
 ): Rows {
   const client: Client<Record<string, AnyResource>> = createClient({ ...place, headers });
+  const urlOf = ({ path }: { readonly path: string }) =>
+    `${place.baseUrl}${place.basePath}/${path}`;
   return {
     of({ path }) {
-      const resource = client[path];
+      const resource = hasSlash({ path })
+        ? createClient<Record<string, AnyResource>>({
+          ...{ ...place, headers },
+          fetch: (request) => fetchAt(request, urlOf({ path: "_" }), urlOf({ path })),
+        })["_"]
+        : client[path.split("/").map(decodePart).join("/")];
       if (resource === undefined) throw new TypeError(`No resource is at ${path}`);
       return resource;
     },
-    urlOf: ({ path }) => `${place.baseUrl}${place.basePath}/${path}`,
+    urlOf,
     headers,
   };
 }
 
+/** True if the name of the table contains a slash, which the client does not encode. */
+export function hasSlash({ path }: Pick<ResourceDescription, "path">): boolean {
+  return /%2F/i.test(path);
+}
+
+/** Returns the value of a field. Rows inherit names such as `constructor`. */
+export function valueIn(row: Row, name: string): unknown {
+  return Object.hasOwn(row, name) ? row[name] : undefined;
+}
+
 /** The key of a row in a link, as in a URL of the service: the values of its fields. */
 export function keyOfRow({ key }: Pick<ResourceDescription, "key">, row: Row): readonly string[] {
-  return key.map((field) => String(row[field]));
+  return key.map((field) => String(valueIn(row, field)));
 }
 
 /** As {@link keyOfRow}, as one part of a path. */
@@ -66,7 +84,16 @@ export function keyText(key: readonly string[]): string {
   return /^\.{0,2}$/.test(text) ? `,${text}` : text;
 }
 
-/** The key that {@link keyText} has written. */
-export function keyOfText(text: string): readonly string[] {
-  return text.replace(/^,(?=\.{0,2}$)/, "").split(",").map(decodeURIComponent);
+/** The key that {@link keyText} has written, or null if the text is malformed. */
+export function keyOfText(text: string): readonly string[] | null {
+  const parts = text.replace(/^,(?=\.{0,2}$)/, "").split(",").map(decodePart);
+  return parts.every((part) => part !== null) ? parts : null;
+}
+
+/** Sends a request of the client to another address. */
+async function fetchAt(request: Request, from: string, to: string): Promise<Response> {
+  const { method, headers, signal, url } = request;
+  const body = await request.text();
+  const init = { method, headers, signal, redirect: "manual" as const, ...body !== "" && { body } };
+  return await fetch(to + url.slice(from.length), init);
 }

@@ -1,5 +1,6 @@
-import { useEffect, useRef, useState } from "preact/hooks";
-import { FactsContext, resourceNamed, type ServiceFacts, useFacts } from "../service/facts.ts";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ServiceReport } from "../../src/service/dashboard/reports/service_report.ts";
+import { FactsContext, readFacts, resourceAt, useFacts } from "../service/facts.ts";
 import { useReport } from "../service/use_report.ts";
 import { ListPlaces, PlacesContext } from "../data/list_places.ts";
 import { LeaveDialog } from "../edits/leave_dialog.tsx";
@@ -14,8 +15,9 @@ import { ViewAsDialog } from "./view_as_dialog.tsx";
 
 /** The dashboard. */
 export function App() {
-  const facts = useReport<ServiceFacts>("service");
-  if (facts.data === null) {
+  const facts = useReport<ServiceReport>("service");
+  const read = useMemo(() => facts.data && readFacts(facts.data), [facts.data]);
+  if (read === null) {
     return (
       <main>
         <h1>Dashboard</h1>
@@ -24,7 +26,7 @@ export function App() {
     );
   }
   return (
-    <FactsContext.Provider value={facts.data}>
+    <FactsContext.Provider value={read}>
       <Shell />
     </FactsContext.Provider>
   );
@@ -38,7 +40,7 @@ function Shell() {
   const [isOpen, setIsOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   const place = route.path.join("/");
-  useKeys(resources[0]?.path);
+  useKeys(resources[0]?.place);
   useTitle(route);
   useEffect(() => {
     setIsOpen(false);
@@ -96,7 +98,7 @@ function navigationPlace({ path }: Route): string {
 function useTitle({ path }: Route): void {
   const facts = useFacts();
   const [page = "overview", name = ""] = path;
-  const shown = page === "data" ? resourceNamed(facts, name)?.path ?? name : page;
+  const shown = page === "data" ? resourceAt(facts, name)?.title ?? name : page;
   useEffect(() => {
     document.title = `${shown} · ${facts.name || "Dashboard"}`;
   }, [shown]);

@@ -21,8 +21,8 @@ export function Navigation({ current }: { readonly current: string }) {
   const { resources, features } = useFacts();
   const [search, setSearch] = useState("");
   const wanted = search.trim().toLowerCase();
-  const found = resources.filter(({ name, path }) =>
-    `${name} ${path}`.toLowerCase().includes(wanted)
+  const found = resources.filter(({ name, title }) =>
+    `${name} ${title}`.toLowerCase().includes(wanted)
   );
   return (
     <nav aria-label="Dashboard">
@@ -31,7 +31,7 @@ export function Navigation({ current }: { readonly current: string }) {
         role="search"
         onSubmit={(event) => {
           event.preventDefault();
-          if (found[0]) location.hash = href(`data/${found[0].path}`);
+          if (found[0]) location.hash = href(found[0].place);
         }}
       >
         <label class="unseen" for="search">Search resources</label>
@@ -68,7 +68,7 @@ function ResourceLink({ resource, current }: {
 }) {
   return (
     <li>
-      <PageLink path={`data/${resource.path}`} name={resource.path} current={current} />
+      <PageLink path={resource.place} name={resource.title} current={current} />
     </li>
   );
 }

@@ -1,4 +1,4 @@
-import { resourceNamed, useFacts } from "../service/facts.ts";
+import { resourceAt, useFacts } from "../service/facts.ts";
 import { keyOfText } from "../service/resources.ts";
 import { DataPage } from "../data/data_page.tsx";
 import { RowPage } from "../row/row_page.tsx";
@@ -24,11 +24,15 @@ export function PageAt({ route }: { readonly route: Route }) {
     case "":
       return <OverviewPage />;
     case "data": {
-      const resource = resourceNamed(facts, decodeURIComponent(name));
+      const resource = resourceAt(facts, name);
       if (resource === null) return <Missing what={`There is no resource ${name}.`} />;
-      if (key === undefined) return <DataPage key={name} resource={resource} query={query} />;
+      if (key === undefined) {
+        return <DataPage key={resource.path} resource={resource} query={query} />;
+      }
       const place = path.join("/");
-      const rowKey = key === "+new" ? null : keyOfText(key);
+      const isNew = key === "+new";
+      const rowKey = isNew ? null : keyOfText(key);
+      if (rowKey === null && !isNew) return <Missing what={`The key ${key} is malformed.`} />;
       return <RowPage key={place} {...{ resource, rowKey, place }} />;
     }
     case "rights":

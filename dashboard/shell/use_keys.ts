@@ -23,9 +23,7 @@ export function useKeys(firstResource: string | undefined): void {
         document.querySelector<HTMLElement>(".menu[aria-expanded=false]")?.click();
         document.getElementById("search")?.focus();
       }
-      const place = event.key === "d" && firstResource
-        ? `data/${firstResource}`
-        : places[event.key];
+      const place = event.key === "d" && firstResource ? firstResource : places[event.key];
       if (isGoing && place !== undefined) location.hash = href(place);
       isGoing = event.key === "g";
     };

@@ -14,7 +14,7 @@ Deno.test("the page that the service serves is that of dashboard/: run deno task
   }
 });
 
-Deno.test("the page of the dashboard has at most 45 kB, compressed", () => {
+Deno.test("the page of the dashboard has at most 70 kB, compressed", () => {
   const sizes = Object.values(bundledDashboard).map((text) => Uint8Array.fromBase64(text).length);
-  assert(sizes.reduce((sum, size) => sum + size, 0) <= 45_000, `${sizes}`);
+  assert(sizes.reduce((sum, size) => sum + size, 0) <= 70_000, `${sizes}`);
 });
