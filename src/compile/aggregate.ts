@@ -74,7 +74,6 @@ function compileMetric(metric: Metric, { metrics }: Dialect, isQuick: boolean): 
   }
 }
 
-/** Returns a dialect whose filters compare exact metrics with exact decimals. */
 function dialectOfGroups(metrics: readonly Metric[], dialect: Dialect): Dialect {
   const exact = new Set<ColumnInfo>();
   for (const metric of metrics) {

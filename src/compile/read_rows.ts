@@ -145,7 +145,6 @@ export function compileOrder(order: readonly OrderKey[], dialect: Dialect): Frag
 
 /** A range of adjacent rows in an order. Every other range is entirely before or after it. */
 interface OrderedRange {
-  /** The condition that selects the rows of the range, or null for all rows. */
   readonly condition: Fragment | null;
   /** The order within the range, without keys that have only one value there. */
   readonly order: readonly OrderKey[];

@@ -137,7 +137,6 @@ class WrittenFilter implements ConditionWriter {
   }
 }
 
-/** Throws for a filter that cannot be written as a plain SQL condition in a table definition. */
 function requirePlain(filter: Filter): void {
   switch (filter.kind) {
     case "and":

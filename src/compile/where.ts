@@ -118,7 +118,6 @@ function compileRelated(related: Related, context: Context, depth: number): Frag
   }, innermost);
 }
 
-/** Compiles a column that a plan adds to a table: a JSON value or a value of a related row. */
 export function compileAddedColumn(
   added: RelatedColumn | PathColumn,
   dialect: Dialect,
@@ -170,7 +169,6 @@ export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fr
   return scanCheck === null ? condition : sql`${scanCheck(column)} AND ${condition}`;
 }
 
-/** Returns the time check of a scan, or null if the engine can interrupt statements. */
 export function tableScanCheck(table: TableInfo, { scanCheck }: Dialect): Fragment | null {
   if (scanCheck === null) return null;
   const [key] = table.primaryKey;
@@ -245,7 +243,6 @@ export function compileFiltersOnRows(
   );
 }
 
-/** Returns a plan whose table includes the function columns that the plan uses. */
 export function withFunctionColumns(plan: Plan): Plan {
   if (plan.kind === "insert" || plan.kind === "update" || plan.kind === "delete") return plan;
   const used = [

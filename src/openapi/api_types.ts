@@ -19,7 +19,6 @@ export function writeApiTypes({ basePath, resources }: ServiceSchema): string {
   ].join("\n");
 }
 
-/** The names of TypeScript types, by the path of the resource. */
 type TypeNames = ReadonlyMap<string, string>;
 
 const suffixes = ["", "Create", "Update", "Relations"] as const;
@@ -176,7 +175,6 @@ function namesOf(named: readonly { readonly name: string }[]): string {
   return named.map(({ name }) => JSON.stringify(name)).join(" | ") || "never";
 }
 
-/** Returns true if the service computes sums and averages of the field. */
 function isNumeric({ type, schema }: FieldSchema): boolean {
   if (type === "any" || type === "computed" || schema !== undefined) return type === "any";
   return kindProperties[type].arithmetic !== null;

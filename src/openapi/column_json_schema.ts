@@ -72,7 +72,6 @@ function limitsOfNumber({ min, max }: ColumnInfo): JsonSchema {
   };
 }
 
-/** Returns a description with the limits of a column whose JSON values are strings. */
 function limitsInWords({ min, max }: ColumnInfo): JsonSchema {
   const words = [
     ...(min === null ? [] : [`at least ${min}`]),

@@ -1,6 +1,5 @@
 import type { Resource } from "../resource/model/resource.ts";
 
-/** The unique names with which a resource's components and operations begin. */
 export type ComponentNames = ReadonlyMap<Resource, string>;
 
 /** Suffixes of component names. A resource's name with any suffix must be unique, too. */

@@ -50,6 +50,5 @@ export interface OpenapiInput extends DescribedService {
   readonly captchaHeader: string;
   /** Returns the current described routes outside of resources. Programs can add routes later. */
   routes(): readonly DescribedRoute[];
-  /** Returns the current number of routes, including routes without a description. */
   routeCount(): number;
 }

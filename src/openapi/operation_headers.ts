@@ -99,7 +99,7 @@ export function isPublic(
   return accesses.every((access) => policy.public.has(access) || policy.publicScopes.has(access));
 }
 
-/** Returns alternatives, of which a request must meet one. An empty one allows anonymous access. */
+/** A request must meet one of the alternatives. An empty alternative allows anonymous access. */
 export function authenticationAlternatives(
   schemes: OpenapiInput["securitySchemes"],
   isOpen: boolean,

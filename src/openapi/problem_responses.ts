@@ -11,11 +11,9 @@ export const problemSchema: JsonSchema = {
   }),
 };
 
-/** Collects the error responses of a document, each once. */
 export class ProblemResponses {
   readonly #components = new Map<string, JsonSchema>();
 
-  /** Returns references to the error responses for these problem codes, by status. */
   of(slugs: Iterable<ProblemSlug>): Readonly<Record<string, JsonSchema>> {
     const all = [...new Set(slugs)].sort((a, b) => order.indexOf(a) - order.indexOf(b));
     const byStatus = Map.groupBy(all, (slug) => problemCodes[slug].status);

@@ -50,7 +50,6 @@ export function describeProcedure(
   };
 }
 
-/** Returns a schema that accepts a value if at least one of `schemas` accepts the value. */
 export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   const [first = {}, ...others] = new Map(schemas.map((one) => [JSON.stringify(one), one]))
     .values();
@@ -95,7 +94,6 @@ function outputOf(called: CalledFunction, resource: Resource): JsonSchema {
   return kind === "row" ? { ...row, nullable: true } : pageOf(row);
 }
 
-/** Returns the schema of a page of rows. `more` contains additional properties of the page. */
 export function pageOf(items: JsonSchema, more: JsonSchema = {}): JsonSchema {
   return {
     type: "object",

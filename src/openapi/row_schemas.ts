@@ -67,7 +67,6 @@ function membersOf(
   };
 }
 
-/** Returns the schema of a related row's id in a body: a value, a list of values, or an object. */
 function idOf(key: readonly ColumnInfo[], readable: readonly ColumnInfo[]): JsonSchema {
   if (!key.every((column) => readable.includes(column))) return {};
   const values = key.map((column) => bodyColumnSchema(column, false));

@@ -5,7 +5,6 @@ import { narrowForCaller } from "../resource/rights/caller_view.ts";
 import { routesOf } from "../resource/routes/routes.ts";
 import { describeResource, type ResourceSchema } from "./service_schema.ts";
 
-/** The index of a service: its resources and the operations that one caller can use. */
 export interface ServiceIndex {
   readonly resources: readonly IndexEntry[];
 }
@@ -61,7 +60,6 @@ export async function serviceIndexFor(
   };
 }
 
-/** Returns the kinds of access that the caller has to at least some rows. */
 async function accessesOf(user: User | null, resource: Resource): Promise<ReadonlySet<Access>> {
   const wanted = new Set(routesOf(resource).flatMap(({ endpoint }) => endpoint.accesses));
   return new Set(

@@ -114,7 +114,6 @@ export function describeResource(resource: Resource, prefix: string): ResourceSc
   };
 }
 
-/** Returns an empty list if no resource serves the related table. */
 export function describeRelation(
   relation: Relation,
   resource: Resource,

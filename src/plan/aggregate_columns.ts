@@ -8,10 +8,7 @@ import {
 } from "../schema/table_info.ts";
 import type { ColumnMetric, CountMetric, GroupKey, Metric } from "./plan.ts";
 
-/**
- * The keys and metrics of an aggregate over a table, as columns of a virtual table, so that
- * `having` and `orderBy` are parsed like the filter and order of any table.
- */
+/** Keys and metrics are columns of a virtual table, so that `having` is parsed like a filter. */
 export interface AggregateColumns {
   /** The virtual table. If a column and a metric have an equal name, the name means the metric. */
   readonly table: TableInfo;
@@ -63,7 +60,6 @@ export function createAggregateColumns(
   };
 }
 
-/** Returns the number of digits after the decimal point in the average of a decimal column. */
 export function averageDigits({ scale }: ColumnInfo): number {
   return scale === null ? openAverageDigits : scale + furtherAverageDigits;
 }

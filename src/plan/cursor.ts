@@ -46,10 +46,10 @@ const maxPositionBytes = 3_000;
 const maxCursorBytes = 12_000;
 
 /**
- * Returns an encrypted cursor for the last row of a page. The cursor contains the row's sort key
- * values, or its primary key if these values are long, and is valid only for this resource and
- * order. Throws a 422 if the primary key is too long, too. Throws a 400 if the position equals that
- * of the cursor `after`, because a client would read the same page again without end.
+ * The encrypted cursor is valid only for this resource and order. The cursor contains the sort key
+ * values of the last row, or the primary key if these values are long. Throws a 422 if the key is
+ * too long, too, and a 400 for the position of `after`: a client would read the same page again and
+ * again.
  */
 export function sealCursor(
   position: readonly SqlValue[],
@@ -93,7 +93,6 @@ function sealText(text: string, list: CursorScope): string {
   return list.sealer.seal(text, cursorContext(list));
 }
 
-/** Returns how many of a position's values fit into a cursor, beginning with the first value. */
 export function countFittingValues(values: readonly SqlValue[]): number {
   let bytes = 0;
   const tooMany = values.findIndex((value) => {
@@ -106,10 +105,7 @@ export function countFittingValues(values: readonly SqlValue[]): number {
   return tooMany === -1 ? values.length : tooMany;
 }
 
-/**
- * Decrypts a cursor from a client and returns its position. Throws a 400 if the cursor is damaged,
- * outdated or from another list: otherwise the list would restart at its first page.
- */
+/** Throws a 400 for a damaged or outdated cursor, because a list must not silently start over. */
 export function openCursor(cursor: string, list: CursorScope): CursorPosition {
   const text = list.sealer.open(cursor, cursorContext(list));
   if (text === null) {
@@ -125,10 +121,7 @@ export function openCursor(cursor: string, list: CursorScope): CursorPosition {
   return "kind" in sealed ? sealed : { kind: "values", values: sealed };
 }
 
-/**
- * Returns the row's sort key values. Throws a 400 if they have changed since the cursor was
- * created, or if they are undefined because the row no longer exists.
- */
+/** Throws a 400 if the values changed after the cursor was created, or if the row is gone. */
 export function requireUnchangedPosition(
   stored: readonly SqlValue[] | undefined,
   { hash }: RowPosition,

@@ -8,7 +8,6 @@ export class EchoedValue {
   readonly given: unknown;
   /** The value as the column's kind parsed it, or undefined if the value is invalid. */
   readonly read: unknown;
-  /** The error message for an invalid value, or null if the value is valid. */
   readonly fault: string | null;
 
   constructor(given: unknown, read: unknown, fault: string | null) {

@@ -11,7 +11,6 @@ import { anyKeyText, unquotedKeyText } from "../schema/kinds/any_key.ts";
 /** The primary key of a row: its values in key order. */
 export type Key = readonly unknown[];
 
-/** The columns that identify a row: the primary key, or another unique key. */
 export type KeyColumns = Pick<TableInfo, "primaryKey">;
 
 /**
@@ -108,10 +107,7 @@ export function chunksOf<T>(list: readonly T[], size: number): readonly (readonl
   );
 }
 
-/**
- * Returns a string that identifies a key. Two keys have an equal string if and only if they
- * identify one row, even if the keys are stored in different forms.
- */
+/** Two keys have an equal id if and only if they identify one row, even in different forms. */
 export function keyId(key: Key, table: KeyColumns): string {
   return JSON.stringify(table.primaryKey.map((column, index) => identityText(key[index], column)));
 }
@@ -136,7 +132,6 @@ export function compareKeys(left: Key, right: Key, table: KeyColumns): number {
   return 0;
 }
 
-/** Percent-decodes a path segment with a key. Throws a 400 for a malformed sequence. */
 export function decodeKeySegment(segment: string): string {
   if (!segment.includes("%")) return segment;
   try {

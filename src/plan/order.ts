@@ -40,7 +40,6 @@ export function parseOrder(
   return table.keepsOrder ? order.map((key) => ({ ...key, isNullable: true })) : order;
 }
 
-/** Parses the order of an aggregate's groups, and appends the group keys. */
 export function parseGroupOrder(
   text: string | null,
   table: TableInfo,
@@ -57,7 +56,6 @@ export function printOrder(order: readonly OrderKey[]): string {
     .join(",");
 }
 
-/** Returns the position of a row in an order: its stored values of the sort keys. */
 export function keysetPosition(
   stored: readonly SqlValue[],
   columns: readonly ColumnInfo[],

@@ -12,7 +12,6 @@ export interface IncludeSyntax {
   readonly name: string;
   /** True if the item requests metrics of the related rows instead of the rows. */
   readonly isAggregate?: true;
-  /** The options as strings. Their meaning depends on the related table. */
   readonly options: ReadonlyMap<IncludeOption, string>;
   readonly include: readonly IncludeSyntax[];
 }
@@ -53,7 +52,6 @@ interface Item {
   options: Map<OptionName, string> | null;
   /** The options of the item that requests metrics, or null if there is none yet. */
   metrics: Map<OptionName, string> | null;
-  /** True if there is an item of this name that requests rows. */
   hasRows: boolean;
   readonly include: Items;
 }

@@ -61,7 +61,6 @@ export interface ReadPlan {
   readonly lock?: true;
   /** Absent if whole values are read. */
   readonly preview?: PreviewSettings;
-  /** Columns of the order that are not in the table. Absent if there are none. */
   readonly added?: readonly (RelatedColumn | PathColumn)[];
 }
 
@@ -81,7 +80,6 @@ export interface RelatedKeys {
   readonly relation: Relation;
   /** The JavaScript values of the columns at which the relation starts. No value is null. */
   readonly keys: readonly RelatedKey[];
-  /** The filter for rows of the link table in a `manyToMany` relation. */
   readonly links: Filter;
   /** True if no index contains the columns by which the relation's first step finds rows. */
   readonly isUnindexed: boolean;
@@ -92,7 +90,6 @@ export interface RelatedPlan extends RelatedKeys {
   readonly kind: "related";
   readonly columns: readonly ColumnInfo[];
   readonly where: Filter;
-  /** The order of the related rows. The order ends in the primary key. */
   readonly order: readonly OrderKey[];
   readonly limit: number;
   /** The maximum number of related rows for all keys together. */
@@ -122,7 +119,6 @@ export interface CountPlan {
   readonly where: Filter;
 }
 
-/** A plan that estimates the number of rows by the database's statistics. */
 export interface EstimatePlan {
   readonly kind: "estimate";
   readonly table: TableInfo;
@@ -216,13 +212,11 @@ export interface AggregatePlan {
   readonly having: Filter;
   readonly order: readonly OrderKey[];
   readonly limit: number;
-  /** True to use the dialect's faster metrics, which can be inexact. */
   readonly isQuick?: true;
   /** If present, the rows related to one key are a group, with the key's index as the group key. */
   readonly relatedTo?: RelatedKeys;
 }
 
-/** A statement on one table, as data that a compiler converts to SQL. */
 export type Plan =
   | ReadPlan
   | RelatedPlan

@@ -12,7 +12,6 @@ export interface PageWithTies extends ReadRows {
   readonly from: OffsetPosition;
 }
 
-/** Stored values in the order of `columns`, and the sort order of the rows. */
 interface ReadRows {
   readonly stored: readonly (readonly SqlValue[])[];
   readonly columns: readonly ColumnInfo[];
@@ -80,7 +79,6 @@ function plain(text: string): string {
   return text.toLowerCase().trimEnd();
 }
 
-/** Returns the position after the first `rows` rows, without rows to compare. */
 export function countedPositionAt(rows: number): CountedPosition {
   return { rows, compared: 0, hash: positionHash("") };
 }

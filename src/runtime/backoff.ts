@@ -7,10 +7,7 @@ export interface Backoff {
   readonly maxMs: number;
 }
 
-/**
- * Waits before another try. The wait is random, up to a maximum that grows with each failure ("full
- * jitter"), so that processes that have collided rarely collide again.
- */
+/** The wait is random (full jitter), so that processes that collided rarely collide again. */
 export function waitBackoff(
   failedTries: number,
   runtime: Pick<Runtime, "random">,

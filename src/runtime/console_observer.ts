@@ -187,10 +187,10 @@ function since(suppressed: number): string {
 }
 
 /**
- * Returns the stack of an error with its causes, or the thrown value if it is not an Error. Never
- * throws. Returns an empty string for a {@link Problem} without a cause, such as a 422, and for the
- * 503 of an overloaded service. Any client can cause thousands of these errors, and printing a
- * stack takes longer than the response.
+ * Returns the stack of an error with its causes, or the thrown value. Never throws. Returns an
+ * empty string for a {@link Problem} without a cause, such as a 422, and for the 503 of an
+ * overloaded service: clients can cause thousands of these errors, and printing takes longer than
+ * the response.
  */
 function stackOf(error: unknown): string {
   const isAnswer = error instanceof Problem &&

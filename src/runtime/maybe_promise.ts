@@ -9,7 +9,6 @@ export function chain<T, U>(
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** Returns the result of `work`, or the result of `recover` if `work` throws or rejects. */
 export function catching<T>(
   work: () => MaybePromise<T>,
   recover: (error: unknown) => MaybePromise<T>,

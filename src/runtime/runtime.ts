@@ -136,7 +136,6 @@ export interface Deadline {
   within<T>(work: Promise<T>): Promise<T>;
 }
 
-/** Creates a deadline `limitMs` from now. `tooLate` creates the error for work that is too late. */
 export function deadline(limitMs: number, clock: Clock, tooLate: () => Error): Deadline {
   const start = clock.elapsedMs();
   const leftMs = () => Math.max(0, start + limitMs - clock.elapsedMs());
@@ -167,10 +166,7 @@ export function keepAlive(): () => void {
   return () => clearInterval(timer);
 }
 
-/**
- * Runs `work` after the event loop has handled all I/O that is ready. A microtask would run before
- * pending requests are read. A timer would run a millisecond later than necessary.
- */
+/** A microtask would run before pending requests are read, and a timer a millisecond too late. */
 export const runAfterPendingIo: (work: () => void) => unknown = setImmediate;
 
 /** Lets other requests run if the current work has taken long. Long work calls it repeatedly. */
