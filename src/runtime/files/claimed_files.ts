@@ -1,7 +1,6 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
-/** A SQLite file that only one SQLite library in this process is allowed to open. */
 export interface ClaimedFile {
   /** The absolute path, with symbolic links resolved. */
   readonly path: string;
