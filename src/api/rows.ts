@@ -68,7 +68,6 @@ export type SelectedRow<Row, Fields> = [keyof Row] extends [Fields] ? Row
 
 type FirstName<Field> = Field extends `${infer Name}.${string}` ? Name | Field : Field;
 
-/** A document of which only some values are selected. */
 type PartOf<Value> = unknown extends Value ? unknown
   : Value extends object ? { [Name in keyof Value]?: PartOf<Value[Name]> }
   : Value;
@@ -86,13 +85,11 @@ type ItemsOf<Item, Name = unknown> = Item extends unknown
   ? [MetricsIn<Item>, RelationName<Item>] extends [never, Name] ? Item : never
   : never;
 
-/** The value of a relation that `include` loads: a row, a list of rows, or null. */
 type RelatedRows<Value, Row> = unknown extends Value ? unknown
   : Value extends readonly unknown[] ? Row[]
   : Value extends null ? null
   : Row;
 
-/** A related row with the fields and related rows that its items of `include` request. */
 type RelatedRow<R extends ApiResource, Item> = RowOf<
   R,
   [NamesIn<Item, "select">] extends [never] ? FieldOf<R>

@@ -1,7 +1,6 @@
 /** Types of web APIs that not every runtime declares. The client uses an API only if it exists. */
 
 export interface WebLocks {
-  /** Waits for the lock, and holds the lock while `work` runs. */
   request<T>(
     name: string,
     options: WebLockOptions,

@@ -272,7 +272,6 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   };
 }
 
-/** Reads the options of the resources, and checks the database roles that `actAs` names. */
 async function readConfig(
   given: OpenConfig,
   { resolved: { actAs }, runtime, observability }: AppContext,

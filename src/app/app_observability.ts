@@ -24,7 +24,6 @@ import { catching } from "../runtime/maybe_promise.ts";
 export interface RequestObservers {
   readonly findRoute: FindRoute;
   readonly metrics: RequestMetrics | null;
-  /** Receives an observation of each request; null if requests are not reported. */
   readonly observe: Observer | null;
   readonly clock: Clock;
 }
@@ -70,11 +69,8 @@ function idIn(headers: Headers): string | null {
 export interface AppObservability {
   readonly metrics: Metrics | null;
   readonly runtime: Runtime;
-  /** Returns the store. If metrics are on, a metric counts its errors. */
   watchedStore(store: KeyValue): KeyValue;
-  /** Returns the configuration. If metrics or spans are on, its drivers measure statements. */
   watching<Config extends ParsedConfig>(config: Config): Promise<Config>;
-  /** Returns the app's `fetch`, wrapped for the enabled metrics, spans and logs of requests. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
   measure(parts: MeasuredComponents): void;
   close(): void;
@@ -137,7 +133,6 @@ function withObserver(runtime: Runtime, observe: Runtime["observe"]): Runtime {
   };
 }
 
-/** Returns the part of a {@link DriverWatch} that measures transactions by their outcome. */
 function createTransactionMetrics(
   metrics: Metrics,
   clock: Clock,
@@ -157,7 +152,6 @@ function createTransactionMetrics(
   };
 }
 
-/** Wraps each driver of the configuration once, so that the driver records metrics and spans. */
 async function observeDatabases<Config extends ParsedConfig>(
   config: Config,
   watchOf: (driver: Driver) => DriverWatch,

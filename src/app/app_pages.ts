@@ -42,7 +42,6 @@ interface AppPagesDependencies {
   readonly store: AppStore;
 }
 
-/** Returns pages such as health checks. Throws a plain Error if a resource has a page's path. */
 export function createAppPages(
   { table, databases, facts, isDraining, searchIndexes, resolved, runtime, store }:
     AppPagesDependencies,

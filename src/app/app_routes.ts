@@ -46,12 +46,10 @@ interface AppRoutesDependencies {
   readonly guard: Guard;
   readonly idempotency: IdempotentAnswers | null;
   readonly hubs: LiveHubs;
-  /** Identifies the user of a request. Null without authenticators. */
   readonly identify: Credentials["identify"] | null;
   readonly middleware: Middleware | undefined;
   readonly authRoutes: readonly Router[];
   readonly parseUser: (value: unknown) => User | null;
-  /** Logs the responses that are problems. Null if this log is disabled. */
   readonly problems: ProblemLog | null;
   readonly web: WebPage | null;
   readonly resolved: ResolvedConfig;
@@ -190,7 +188,6 @@ function innerApp(
   };
 }
 
-/** Creates the report of the current metrics. Its `at` is in milliseconds since 1970. */
 function createMetricsReport(metrics: Metrics, clock: Clock): Report {
   return {
     name: "metrics",
@@ -199,7 +196,6 @@ function createMetricsReport(metrics: Metrics, clock: Clock): Report {
   };
 }
 
-/** Opens the authenticators of an app in their order. Rejects if one cannot be opened. */
 export async function openAuthenticators(
   { auth, db }: Pick<OpenConfig, "auth" | "db">,
   { resolved, guard, store, runtime }:

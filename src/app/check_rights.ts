@@ -97,7 +97,6 @@ export async function checkRights<Name extends string>(
 
 const ofStoredRows = ["read", "update", "delete", "subscribe"];
 
-/** Returns the operations to try for all users, including each `read.FIELD` in their rights. */
 function operationsOf({ create, rights }: CheckedRow, description: string): readonly string[] {
   const known = create === undefined ? ofStoredRows : ["create"];
   const words = Object.values(rights).flatMap(wordsOf);

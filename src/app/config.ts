@@ -183,7 +183,6 @@ export interface AuthOptions {
 }
 
 export interface OpenConfig extends AppConfig {
-  /** The default database, for resources without the option `db`. */
   readonly db: Database;
 }
 

@@ -21,7 +21,6 @@ import type { StreamSession } from "../live/stream/stream_session.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { printMaskedFilter } from "../service/dashboard/print_masked_filter.ts";
 
-/** Creates the report of the 500 oldest live streams that are open. */
 function createStreamsReport(
   hubs: { all(): readonly LiveHub[] },
   resources: readonly Resource[],
@@ -74,7 +73,6 @@ function createStreamsReport(
 
 const maxStreams = 500;
 
-/** Returns a session's IP address from the keys under which quotas count the session. */
 function addressOf({ options: { quotaSlot: { counts } } }: StreamSession): string | null {
   const prefix = "address ";
   const key = counts.map(({ key }) => key).find((key) => key.startsWith(prefix));
@@ -226,7 +224,6 @@ function createProblemsReport(log: ProblemLog): Report {
   };
 }
 
-/** Creates the report of the credits and newest entries of the account in parameter `account`. */
 function createCreditsReport(ledger: Pick<CreditsLedger, "balance" | "history">): Report {
   return {
     name: "credits",

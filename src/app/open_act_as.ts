@@ -12,10 +12,7 @@ import type { Observer } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { ActAsRoleRights, ParsedConfig } from "./resolve_resources.ts";
 
-/**
- * Checks the roles of `actAs`, and limits the resources to the rights of these roles. Throws a
- * plain Error if the service cannot switch to a role, or if policies do not restrict a role.
- */
+/** Throws if the service cannot switch to a role, or if policies do not restrict a role. */
 export async function openActAs<Config extends ParsedConfig>(
   given: Config,
   options: ActAsOptions,

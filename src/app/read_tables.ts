@@ -5,7 +5,6 @@ import type { ResolveResourcesDependencies } from "./resolve_resources.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import type { RelationStep } from "../schema/relation.ts";
 
-/** Checks the tables, and reads the facts about them that only the database knows. */
 export async function readTables(
   resources: readonly Resource[],
   facts: TableFacts,

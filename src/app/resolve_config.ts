@@ -12,7 +12,6 @@ import { resolveObservability } from "../service/observability/observability_opt
 
 export type ResolvedConfig = ReturnType<typeof resolveConfig>;
 
-/** Validates the configuration and sets defaults. Throws a plain Error for an invalid option. */
 export function resolveConfig(config: AppConfig, runtime: Runtime) {
   const read = serviceOptionRules.read(config, { subject: "Cannot start", path: "" });
   const { maxAnswerBytes, queryTimeoutMs, idempotency, cors } = read;
@@ -32,7 +31,6 @@ export function resolveConfig(config: AppConfig, runtime: Runtime) {
     }, runtime),
     // The environment variables whose secrets are missing. The app then uses random secrets.
     missingSecrets: missingSecrets(config, runtime),
-    // True if the app serves the OpenAPI document and the schema below `/__service`.
     describes: read.openapi !== false,
     openapi: resolveOpenapi(read.openapi),
     mcp: resolveMcp(read.mcp),

@@ -38,13 +38,10 @@ export interface ResolveResourcesDependencies {
   readonly runtime: Runtime;
 }
 
-/** The rights of the database roles that `actAs` uses. */
 export interface ActAsRoleRights {
-  /** Returns the role and the claims with which the database runs a caller's statements. */
   readonly identityOf: NonNullable<Resource["identityOf"]>;
   /** Returns a function that finds a caller's column rights; null if no role's differ by column. */
   columnRightsOf(table: TableInfo): ColumnRightsOf | null;
-  /** Returns a driver whose role can read the whole table, or null if no role can read it. */
   driverOf(table: TableInfo): Driver | null;
   inEachRole(
     resources: readonly Resource[],
@@ -117,15 +114,14 @@ export function resolveResources(
   };
 }
 
-/** Returns a resource's path for calls from code: below the base path, and decoded. */
 function pathInCode({ url }: Resource, { basePath }: ResolvedConfig): string {
   return url.slice(basePath.length + 1).split("/").map(decodeURIComponent).join("/");
 }
 
 /**
- * Resolves the option `nestedWrites` to the columns that nested writes fill in: foreign keys of
- * related rows, which a request need not set. Throws a plain Error for `nestedWrites` without
- * relations, and for a link table with a required column that nothing fills in.
+ * Returns the columns that nested writes fill in: foreign keys that a request need not set. Throws
+ * a plain Error for `nestedWrites` without relations, and for a link table with a required column
+ * that nothing fills in.
  */
 function resolveNestedWrites(
   definitions: readonly ResourceDefinition[],

@@ -38,7 +38,6 @@ export async function tryScopes(
   }
 }
 
-/** Reports, only once, each unindexed column by which a scope finds related rows. */
 function adviseIndexes(
   filter: Filter,
   { trial, resource, observe, advised }: {
@@ -64,7 +63,6 @@ interface Trial {
   readonly name: string;
   readonly policyName: string | null;
   readonly caller: string;
-  /** True if the service must not start after an error of the function. */
   readonly isGiven: boolean;
   call(): ScopeResult | Promise<ScopeResult>;
 }

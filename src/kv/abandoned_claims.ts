@@ -12,7 +12,6 @@ export class AbandonedClaims {
     return this.#ids.has(id);
   }
 
-  /** Ignores the record with this id. Deletes it by `remove` when the write `sent` has ended. */
   add(id: string, sent: Promise<unknown>, remove: () => Promise<void>): void {
     this.#ids.add(id);
     this.#open++;
@@ -25,7 +24,6 @@ export class AbandonedClaims {
     sent.then(cleanUp, cleanUp);
   }
 
-  /** Runs `work` when no abandoned claim can be written any more. */
   onceEmpty(work: () => void): void {
     if (this.#open === 0) work();
     else this.#onEmpty = work;

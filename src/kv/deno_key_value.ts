@@ -72,7 +72,6 @@ async function attempt(
   }
 }
 
-/** Ignores the claim of a refused request. Removes it when the commit has ended. */
 function abandonClaim(kv: RetryingKv, prepared: PreparedCommit, sent: Promise<unknown>): void {
   const { commit: { claim, isProvisional = false }, claimId } = prepared;
   if (claim === undefined || claimId === null || !isProvisional) return;
@@ -149,7 +148,6 @@ async function recheck(kv: RetryingKv, prepared: PreparedCommit, limit: Deadline
   );
   return {
     done: own === undefined ? null : resultOf(own, prepared),
-    /** True if the record that made the check fail no longer exists. */
     isFree: absent.length === checks.length &&
       records.every(({ entry }) => entry.versionstamp === null),
     checks: checks.map(({ key, versionstamp }) => ({

@@ -70,7 +70,6 @@ export interface DenoKvAtomic {
 
 export interface KvRecord {
   readonly entry: KeyValueEntry;
-  /** The id of the commit that wrote the record; null if that commit had no claim. */
   readonly claimId: string | null;
 }
 

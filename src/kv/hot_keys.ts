@@ -220,7 +220,6 @@ const maxGroupingMs = 5;
 /** The maximum number of concurrent batches, each of which contains at most ten keys. */
 const maxOpenBatches = 16;
 
-/** Maximum number of keys that a store reads in one snapshot. */
 const keysOfOneMoment = 10;
 
 function isDeletedAfter(
@@ -234,7 +233,6 @@ function isDeletedAfter(
   return deletions.some((one) => encodeKey(one.key) === code);
 }
 
-/** Rejects these changes. If the store failed, also rejects all waiting changes of the keys. */
 function rejectUpdates(
   queues: readonly KeyQueue[],
   updates: readonly PendingUpdate[],

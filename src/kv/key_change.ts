@@ -17,13 +17,11 @@ export interface KeyChange<Result> {
   readonly relatedMutations?: readonly KeyValueMutation[] | undefined;
 }
 
-/** Computes a hot key's change from its value (undefined: none) and the related keys' values. */
 export type ComputeChange<Result> = (
   value: unknown,
   relatedValues: readonly unknown[],
 ) => KeyChange<Result>;
 
-/** A waiting change. Its type omits the result, because changes in a queue have various results. */
 export interface PendingUpdate {
   readonly enqueuedAt: number;
   readonly reads: readonly KeyValueKey[];

@@ -23,7 +23,6 @@ export function encodePrefix(prefix: KeyValueKey): string {
   return code;
 }
 
-/** Returns true if a key begins with all parts of the prefix and has further parts. */
 export function isBelowPrefix(prefixCode: string, code: string): boolean {
   // If 0xff follows the zero byte that ends `prefixCode`, the zero belongs to a longer part.
   return code.length > prefixCode.length && code.startsWith(prefixCode) &&

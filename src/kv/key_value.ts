@@ -103,7 +103,6 @@ export type KeyValueCommitResult = { readonly ok: true; readonly versionstamp: s
   readonly ok: false;
 };
 
-/** A claimed key. The claim can be revoked if the claimed work was not done. */
 export interface KeyClaim {
   revoke(): Promise<void>;
 }

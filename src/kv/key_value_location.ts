@@ -5,7 +5,6 @@ export function requireStoreLocation(kv: string): void {
   if (mistake !== null) throw new Error(`Cannot open the key-value store: kv ${mistake}`);
 }
 
-/** Returns what is wrong with the path or URL of a key-value store, or null if it is valid. */
 export function storeLocationMistake(kv: string): string | null {
   if (kv === "") return "is an empty text: give it a path";
   // Also finds schemes without slashes: SQLite reads `file:shop.db` as a URL and opens `shop.db`.
@@ -28,7 +27,6 @@ export function isDatabaseUrl(kv: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(kv);
 }
 
-/** Returns true if the store is a file of this machine, and not the memory or a server. */
 export function isStoreFile(kv: unknown): kv is string {
   return typeof kv === "string" && kv !== ":memory:" && !/^https?:\/\//i.test(kv) &&
     !isDatabaseUrl(kv);

@@ -46,7 +46,6 @@ interface MemoryRecord {
   readonly bytes: Uint8Array;
   readonly expiresAt: number;
   readonly versionstamp: string;
-  /** The client to which the record belongs; null for a record that is kept until its expiry. */
   readonly share: string | null;
   readonly isReserved: boolean;
 }
@@ -176,7 +175,6 @@ class MemoryRecords {
 
 const firstSweep = 1_000;
 
-/** Minimum time between two removals of expired records, in milliseconds. */
 const sweepPauseMs = 1_000;
 
 type PreparedRecord = readonly [code: string, record: MemoryRecord | null];

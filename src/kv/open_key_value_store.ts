@@ -40,10 +40,8 @@ export interface AppStore {
   close(): Promise<void>;
 }
 
-/** Opens a store in the database of a URL. */
 export type DatabaseStoreOpener = (url: string, runtime: Runtime) => Promise<KeyValue>;
 
-/** Opens the store of an app. `watched` wraps the store, for example to count its errors. */
 export async function openKeyValueStore(
   option: KeyValueOption | undefined,
   runtime: Runtime,

@@ -1,4 +1,3 @@
-/** The records of each client in a store of limited size, to find the records to drop. */
 export class RecordsByClient {
   readonly #shares = new Map<string, Share>();
   /** The clients by the bit length of their total size, so that a large client is found quickly. */
@@ -25,7 +24,6 @@ export class RecordsByClient {
     if (share.sizes.size === 0) this.#shares.delete(name);
   }
 
-  /** Returns the encoded key of a large client's oldest record. Null if there are no clients. */
   next(): string | null {
     const [name] = this.#byMagnitude.findLast((names) => names.size > 0) ?? [];
     const [code] = name === undefined ? [] : this.#shares.get(name)?.sizes.keys() ?? [];

@@ -7,7 +7,6 @@ import { type Clock, type Deadline, deadline, type Runtime } from "../runtime/ru
 import { StoreError } from "./store_error.ts";
 
 export interface RetryingKvOptions extends Pick<Runtime, "clock" | "random"> {
-  /** Timeout of an operation including its retries, in milliseconds. Default: 3,000. */
   readonly deadlineMs?: number | undefined;
 }
 
@@ -22,7 +21,6 @@ export class RetryingKv {
   #isClosed = false;
   readonly abandonedClaims = new AbandonedClaims();
 
-  /** Takes ownership of `kv`, so that `close` also closes `kv`. */
   constructor(kv: DenoKv, options: RetryingKvOptions) {
     this.#kv = kv;
     this.#options = options;
@@ -43,10 +41,7 @@ export class RetryingKv {
     );
   }
 
-  /**
-   * Runs an operation, and repeats it if another process has locked the file. After a `StoreError`,
-   * nothing was done. After any other error, it may have been done or may still be in progress.
-   */
+  /** After a `StoreError`, nothing was done. Any other error: maybe done, or still in progress. */
   async run<T>(operation: (kv: DenoKv) => Promise<T>, limit: Deadline): Promise<T> {
     for (let tries = 1;; tries++) {
       for (let waiting; (waiting = this.#breaker.waitUntilReady(limit)) !== null;) await waiting;
@@ -91,7 +86,6 @@ export class RetryingKv {
     return this.#read((kv) => this.#collect(kv, page, limit), limit);
   }
 
-  /** Closes the store after all abandoned claims are removed; immediately if no claim exists. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -170,7 +164,6 @@ class CircuitBreaker {
   #answeredAt = -Infinity;
   #sentSinceAnswer = 0;
   #isOpen = false;
-  /** Resolves at the store's next response. Null if no operation waits for it. */
   #nextAnswer: PromiseWithResolvers<void> | null = null;
   #probedAt = -Infinity;
   #probePauseMs = minProbePauseMs;
@@ -234,7 +227,6 @@ class CircuitBreaker {
     }
   }
 
-  /** Sends a probe (a read of a missing record). Does not wait for the response. */
   #sendProbe(now: number): void {
     if (now - this.#probedAt < this.#probePauseMs) return;
     this.#probedAt = now;

@@ -20,12 +20,10 @@ export class StoreError extends Error {
   }
 }
 
-/** Ignores a `StoreError`, for writes without which a request can succeed. Throws other errors. */
 export function ignoreStoreError(error: unknown): void {
   if (!(error instanceof StoreError)) throw error;
 }
 
-/** Returns the Problem for clients after a `StoreError`. Returns any other value unchanged. */
 export function storeProblem(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   return new Problem("store-unavailable", details[error.kind], {

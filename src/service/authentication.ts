@@ -127,7 +127,6 @@ function isForeignHono(routes: object): routes is ForeignHono {
   return "routes" in routes && Array.isArray(routes.routes) && "errorHandler" in routes;
 }
 
-/** Returns true if the error handler of an app differs from the default in its copy of Hono. */
 function hasErrorHandler(routes: ForeignHono): boolean {
   const fresh: object = Reflect.construct(routes.constructor, []);
   return routes.errorHandler !== Reflect.get(fresh, "errorHandler");

@@ -36,7 +36,6 @@ function isOpaque(given: string): boolean {
   return /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(given);
 }
 
-/** Returns why browsers never send this origin; null for a valid origin or a non-string. */
 function originMistake(given: unknown): string | null {
   if (typeof given !== "string") return null;
   const shown = JSON.stringify(given.slice(0, 100));
@@ -74,7 +73,6 @@ const requestHeaders = [
   "X-API-Key",
 ];
 
-/** The response headers that scripts of a page can read. */
 const answerHeaders = [
   "ETag",
   "Idempotency-Replayed",

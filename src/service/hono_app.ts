@@ -38,7 +38,6 @@ import type { WaitingRequest } from "../resource/http/request_scheduler.ts";
 interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions, "authentication"> {
   /** Creates the authentication, which counts refusals; null if the app identifies no users. */
   readonly authenticate: ((countRefusal: CountRefusal) => Authentication) | null;
-  /** Identifies a request's user without a Hono context; null without authenticators. */
   readonly identify: Credentials["identify"] | null;
   /** True if the authentication consists of more than {@link identify}. */
   readonly authenticatesByContext: boolean;
@@ -53,7 +52,6 @@ interface ChainOptions {
   readonly middleware: readonly Middleware[];
   readonly authRoutes: readonly Router[];
   readonly authPath: string;
-  /** The paths on which a caller with a refused credential is treated as anonymous. */
   readonly tolerantPaths: readonly string[];
   readonly fail: ErrorResponder;
   readonly limits: BodyLimits;
@@ -66,7 +64,6 @@ export interface HonoApp {
   readonly hono: Hono<AppEnv>;
   /** Responds to one request. Never rejects. */
   fetch(request: Request, info?: unknown): Promise<Response>;
-  /** Returns the mount path of the app, as the client sees it. */
   prefixOf(context: Context<AppEnv>): string;
 }
 
@@ -208,10 +205,7 @@ function useAll(hono: Hono<AppEnv>, options: ChainOptions): void {
 
 type RegisteredHandler = [handler: H, route: RouterRoute];
 
-/**
- * The router of the Hono app. Looks up resources' routes in {@link RouteTable} by the raw path, and
- * other routes in Hono's router. Composes a route's middlewares and handler only once.
- */
+/** Looks up resources' routes in {@link RouteTable} by the raw path, others in Hono's router. */
 class ResourceHonoRouter implements HonoRouter<RegisteredHandler> {
   readonly name = "ResourceHonoRouter";
   readonly #table: RouteTable;

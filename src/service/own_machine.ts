@@ -11,7 +11,6 @@ export async function requirePageAccess(
       | ((request: Request, user: User | null) => boolean | PromiseLike<boolean>)
       | null;
     readonly option: string;
-    /** The start of error messages, such as `Cannot read the metrics`. */
     readonly cannot: string;
     readonly headers?: Readonly<Record<string, string>>;
   },
@@ -27,10 +26,7 @@ export async function requirePageAccess(
   throw new Problem("unauthorized", `${cannot} without a credential that may`, { headers });
 }
 
-/**
- * Throws a 403 unless a program on this machine, or a page of the service, has sent the request.
- * Refuses requests that a proxy forwards, and pages whose host resolves here (DNS rebinding).
- */
+/** Refuses requests that a proxy forwards, and pages whose host resolves here (DNS rebinding). */
 function requireOwnMachine(
   { raw: { headers, url }, address }: Pick<PageRequest, "raw" | "address">,
   message: string,
@@ -55,10 +51,7 @@ function isLoopbackHost(host: string): boolean {
   return isLoopback(host.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1"));
 }
 
-/**
- * Headers of browsers, simple programs, Prometheus and this service's clients. Any other header may
- * come from a proxy. A list of proxy headers would be incomplete: each vendor adds new ones.
- */
+/** Any other header may come from a proxy: a list of proxy headers would be incomplete. */
 const direct = new RegExp(
   "^(?:" + [
     "(?:accept|content|if|sec)(?:-.+)?|authorization|cookie|host|origin|referer|user-agent",

@@ -7,7 +7,6 @@ import type { AppEnv, Middleware } from "./middleware.ts";
 import { type BodyLimits, receiveBody } from "../resource/http/request_body.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** A caller with a connection. `info` is the HTTP server's information about the connection. */
 abstract class ConnectedCaller {
   protected readonly info: unknown;
   readonly isServedByDeno: boolean;
@@ -67,7 +66,6 @@ export class DirectCaller extends ConnectedCaller implements Caller {
   }
 }
 
-/** The caller of a request with middlewares, which set the user in the Hono context. */
 export class HonoCaller extends ConnectedCaller implements Caller {
   readonly #context: Context<AppEnv>;
   readonly #parseUser: (value: unknown) => User | null;
@@ -108,10 +106,7 @@ export function isServedByDeno(info: unknown): info is { readonly completed: unk
   return typeof info === "object" && info !== null && "completed" in info;
 }
 
-/**
- * Makes the first middleware also prepare the context, so that middlewares can set headers early
- * and parse the body. A separate middleware would cost a promise per request.
- */
+/** Lets middlewares set headers early and parse the body. A separate one costs a promise. */
 export function prepareContextFirst(
   first: Middleware,
   limits: BodyLimits,
@@ -139,10 +134,7 @@ function setEarlyHeader(
   header(...args);
 }
 
-/**
- * Keeps the bytes of the body, read once and within the limits. After `c.req.json()`, only a string
- * would be left, which does not show whether the bytes were valid UTF-8.
- */
+/** After `c.req.json()`, only a string would be left, which hides if the bytes were valid UTF-8. */
 function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): void {
   // If the body was used, a parent app has read it before.
   if (req.raw.bodyUsed) return;
@@ -178,7 +170,6 @@ class BodyOfContext {
   }
 }
 
-/** Returns true if neither the service nor a middleware has started to read the body. */
 export function isBodyUnread({ bodyCache, raw }: HonoRequest): boolean {
   const cache: unknown = bodyCache;
   return cache instanceof BodyOfContext && !cache.isRead && !raw.bodyUsed;
@@ -199,7 +190,6 @@ async function receive(request: Request, limits: BodyLimits, clock: Clock): Prom
     : buffer.slice(byteOffset, byteOffset + byteLength);
 }
 
-/** Returns the error for a middleware that has read the body without keeping it for the routes. */
 export function bodyConsumedError(): Problem {
   return new Problem(
     "internal-error",
@@ -207,7 +197,6 @@ export function bodyConsumedError(): Problem {
   );
 }
 
-/** Information about an internal request, which the service creates for each subscription. */
 export interface InnerRequest {
   /** Receives the bytes of the subscription's stream. */
   readonly part: StreamPart;
@@ -230,7 +219,6 @@ export function addInnerRequestInfo(info: object, inner: InnerRequest): object {
   return { ...info, [innerKey]: inner };
 }
 
-/** Returns what {@link addInnerRequestInfo} has added, or null for a request from outside. */
 export function findInnerRequest(info: unknown): InnerRequest | null {
   if (typeof info !== "object" || info === null || !(innerKey in info)) return null;
   // The cast is safe: only `addInnerRequestInfo` sets this member.

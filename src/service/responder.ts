@@ -132,7 +132,6 @@ const bearerChallenge: HeaderList = [["www-authenticate", "Bearer"]];
 const retryInADay: HeaderList = [["retry-after", "86400"]];
 const nothing: HeaderList = Object.freeze([]);
 
-/** Returns an empty body of unknown length, for responses to HEAD. */
 export function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });
 }
@@ -252,7 +251,6 @@ export function isHttpException(error: unknown): error is HttpException {
     typeof error.status === "number";
 }
 
-/** The problem slugs of common statuses. Problems with other statuses have no `type`. */
 const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
   [400, "invalid-parameter"],
   [401, "unauthorized"],
@@ -270,7 +268,6 @@ const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
   [500, "internal-error"],
 ]);
 
-/** Returns the problem document for a status. `message` may be empty. */
 export function problemOfStatus(status: number, message: string): ProblemBody {
   const detail = message || "Refused on the way to the resource";
   const slug = slugs.get(status);

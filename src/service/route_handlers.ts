@@ -67,7 +67,6 @@ export class RouteHandlers {
     return Object.defineProperty(handler, "name", { value: name });
   }
 
-  /** The last handler of the app. Handles unknown paths and unsupported methods. */
   readonly elsewhere = (context: Context<AppEnv>, next: Next): Promise<Response | void> =>
     this.#answerByPath(context, next);
 
@@ -102,7 +101,6 @@ export class RouteHandlers {
     return this.#options.mountedAt + this.#routedPrefix(context);
   }
 
-  /** Counts a request that authentication has refused. Throws a 429 above the route's limit. */
   async countRefusal(context: Context<AppEnv>): Promise<void> {
     const { table, countRefused } = this.#options;
     const { method, raw: request } = context.req;
@@ -171,7 +169,6 @@ export class RouteHandlers {
     return hasLaterRoute ? await next() : await this.unmatched(context);
   }
 
-  /** Responds with a file of the page. Throws a 404 or a 405 if there is none. */
   readonly unmatched = async (context: Context<AppEnv>): Promise<Response> => {
     const { table, web } = this.#options;
     const { method, raw } = context.req;
@@ -182,7 +179,6 @@ export class RouteHandlers {
     return this.#respond(reply, method, "");
   };
 
-  /** Returns true if only the page can respond to a request, because no route matches. */
   isOfPage(context: Context<AppEnv>): boolean {
     const { web } = this.#options;
     if (web === null || !isRead(context.req.method) || !web.covers(this.#pathOf(context))) {
@@ -218,13 +214,11 @@ export class RouteHandlers {
 
   readonly #isLast = ({ handler }: RouterRoute) => findTargetHandler(handler) === this.elsewhere;
 
-  /** Returns the raw path of a request below the mount path of the app. */
   #pathOf(context: Context<AppEnv>): string {
     const { path } = parseRequestTarget(context.req.raw.url);
     return path.slice(this.#routedPrefix(context).length);
   }
 
-  /** Returns the raw path at which a parent app has mounted this app. */
   #routedPrefix(context: Context<AppEnv>): string {
     const routes = matchedRoutes(context);
     const after = routes.slice(context.req.routeIndex).findIndex(this.#isLast);

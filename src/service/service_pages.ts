@@ -82,9 +82,7 @@ interface ServicePagesOptions {
   readonly health: boolean;
   readonly databases: readonly Driver[];
   readonly store: KeyValue | null;
-  /** True if requests still succeed when the store fails. */
   readonly isStoreDispensable: boolean;
-  /** Checks that the search index responds. Null for a service without search. */
   readonly search: (() => Promise<void>) | null;
   readonly clock: Clock;
   readonly isDraining: () => boolean;
@@ -127,7 +125,6 @@ export function createProblemPages(): readonly ServicePage[] {
   ];
 }
 
-/** Throws a plain Error if a resource or its rows have the same path as a page. */
 export function requireFreePagePaths(pages: readonly ServicePage[], { routes }: RouteTable): void {
   for (const { resource: { name, url } } of routes) {
     const page = pages.find(({ path, at }) => at(url, "") !== null || path.startsWith(`${url}/`));
@@ -228,9 +225,9 @@ export interface HealthCheck {
 }
 
 /**
- * Runs all checks concurrently for `GET /readyz`. Responds with 503 if a required check fails or
- * the process stops (`draining`), so that a load balancer sends no requests. A shared store must
- * not be required: its failure would stop all instances. `deadlineMs` is the time for one check.
+ * Responds to `GET /readyz` with 503 if a required check fails or the process stops (`draining`),
+ * so that a load balancer sends no requests. A shared store must not be required: its failure would
+ * stop all instances. `deadlineMs` is the time for one check.
  */
 export async function readiness(
   checks: readonly HealthCheck[],

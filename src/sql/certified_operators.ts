@@ -1,6 +1,5 @@
 import type { CertifiedOperators, Engine } from "./dialect.ts";
 
-/** The operators of both engines. The engines differ only in long decimals. */
 const common = {
   "text":
     "== != > >= < <= =in= =out= =between= =nbetween= %= !%= =ilike= =nilike= =ieq= =ine= =contains= =icontains= =startswith= =istartswith= =endswith= =iendswith= =length= =minlength= =maxlength= =isnull= =isempty=",
@@ -16,10 +15,7 @@ const common = {
   "bytes": "== != =in= =out= =isnull= =isempty=",
 };
 
-/**
- * For each class of columns, the operators with equal results in memory and in an engine's SQL.
- * `tests/invariants/certify_test.ts` writes this list, and fails if an entry is wrong or missing.
- */
+/** The operators with equal results in memory and in SQL. `certify_test.ts` writes this list. */
 export const certifiedOperators: Readonly<Record<Engine, CertifiedOperators>> = {
   sqlite: { ...common, "long decimal": "" },
   postgres: { ...common, "long decimal": "== != > >= < <= =in= =out= =between= =nbetween=" },

@@ -8,7 +8,6 @@ export function countCodePoints(text: string): number {
   return text.length - pairs;
 }
 
-/** Returns the first `count` code points of a string, or null if the string is not longer. */
 export function firstCodePoints(text: string, count: number): string | null {
   if (text.length <= count) return null;
   let end = 0;

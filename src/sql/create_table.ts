@@ -11,7 +11,6 @@ import { constraintName, hashOf } from "../schema/constraint_name.ts";
 import type { Dialect } from "./dialect.ts";
 import { quoteIdentifier, quoteText, sqlName, type SqlValue, type Statement } from "./fragment.ts";
 
-/** Returns the CREATE TABLE statement with constraints, then the CREATE INDEX statements. */
 export function createTableStatements(table: TableInfo, dialect: Dialect): Statement[] {
   const hasOneKey = table.primaryKey.length === 1;
   const lines = [

@@ -4,7 +4,6 @@ export interface ExactDecimal {
   readonly scale: number;
 }
 
-/** Parses a decimal for exact arithmetic. The scale is its number of decimal places. */
 export function parseExactDecimal(plain: string): ExactDecimal {
   const point = plain.indexOf(".");
   if (point < 0) return { units: BigInt(plain), scale: 0 };

@@ -104,7 +104,6 @@ export function identifier(name: string): Fragment {
   return new Fragment(kept.name(name, quoteIdentifier), noValues, true);
 }
 
-/** Returns a fragment for a column's name, prefixed by `row` (the alias of a table) if given. */
 export function columnOf({ dbName }: { readonly dbName: string }, row?: Fragment): Fragment {
   return row === undefined ? identifier(dbName) : sql`${row}.${identifier(dbName)}`;
 }
@@ -124,7 +123,6 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Returns true if two names are the same when case is ignored, as SQLite does. */
 export function isSameName(left: string, right: string): boolean {
   return left === right || left.toLowerCase() === right.toLowerCase();
 }
@@ -140,7 +138,6 @@ export function sqlName(
   return [...(schema === null ? [] : [schema]), name].map(quoteIdentifier).join(".");
 }
 
-/** Joins fragments of SQL with `separator` between them. Without fragments the result is empty. */
 export function join(fragments: readonly Fragment[], separator: string): Fragment {
   const values: SqlValue[] = [];
   let place: CacheNode | null = kept.list(separator);
@@ -170,7 +167,6 @@ export function toStatement(
   return { text: isKept ? kept.statement(texts, placeholder, write) : write(), values };
 }
 
-/** Returns the value if drivers can bind it, and throws otherwise. */
 export function requireBindable(value: unknown): SqlValue {
   if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
     return value;

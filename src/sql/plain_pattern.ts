@@ -1,4 +1,3 @@
-/** A LIKE pattern that only searches for a literal string, as an operator and this string. */
 export interface PlainPattern {
   /** The operator that is equivalent to `%text%`, `text%` or `%text`. */
   readonly operator: "contains" | "startsWith" | "endsWith";
@@ -14,7 +13,6 @@ export function parsePlainPattern(pattern: string): PlainPattern | null {
   return { operator: !before ? "startsWith" : after ? "contains" : "endsWith", text };
 }
 
-/** Returns true if the only wildcards of a LIKE pattern are a `%` at either end. */
 export function isPlainPattern(pattern: string): boolean {
   return plain.test(pattern);
 }

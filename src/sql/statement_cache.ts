@@ -1,9 +1,6 @@
-/** The strings of a fragment of SQL. The values of the fragment are bound between the strings. */
 export type SqlStrings = readonly string[];
 
-/** A node in the tree of cached strings. Its path is the sequence of the parts of a fragment. */
 export interface CacheNode {
-  /** The strings, or null while no fragment has had exactly these parts. */
   texts: SqlStrings | null;
   readonly after: Map<SqlStrings, CacheNode>;
 }
@@ -19,10 +16,7 @@ export const valueInPath: SqlStrings = Object.freeze([]);
 const maxCharacters = 4_000_000;
 const charactersOfPlace = 200;
 
-/**
- * Caches SQL strings by the parts of fragments. A cached statement is not built again, and its text
- * is the same object, so the driver finds its prepared statement without hashing the text.
- */
+/** A cached statement is the same string object: the driver finds it without hashing its text. */
 export class StatementCache {
   readonly #words = new Map<string, SqlStrings>();
   readonly #names = new Map<string, SqlStrings>();
@@ -35,7 +29,6 @@ export class StatementCache {
     return this.#words.get(text) ?? this.#keepWord(this.#words, text, text);
   }
 
-  /** Returns the strings of a fragment that is a name. `quote` quotes the name the first time. */
   name(name: string, quote: (name: string) => string): SqlStrings {
     return this.#names.get(name) ?? this.#keepWord(this.#names, name, quote(name));
   }
@@ -58,7 +51,6 @@ export class StatementCache {
     return texts;
   }
 
-  /** Returns the text of a statement with these strings. `make` creates it if it is not cached. */
   statement(texts: SqlStrings, placeholder: object, make: () => string): string {
     let known = this.#statements.get(placeholder);
     if (known === undefined) this.#statements.set(placeholder, known = new WeakMap());

@@ -1,7 +1,4 @@
-/**
- * Returns true if a string matches a LIKE pattern (`%`, `_`, and `\` as escape). Each part between
- * `%` is found at its first occurrence after the previous part, in a few steps a character.
- */
+/** Finds each part between `%` at its first occurrence: a few steps for each character. */
 export function matchesWildcards(text: string, pattern: string): boolean {
   const [first = [], ...others] = partsOf(pattern);
   const last = others.pop();
@@ -39,7 +36,6 @@ function partsOf(pattern: string): readonly Part[] {
   return parts;
 }
 
-/** Returns the index after the part if the string starts with it, or -1. */
 function endOfPrefix(text: string, part: Part, from = 0): number {
   let at = from;
   for (const code of part) {
@@ -50,7 +46,6 @@ function endOfPrefix(text: string, part: Part, from = 0): number {
   return at;
 }
 
-/** Returns the index of the part if the string ends with it, or -1. */
 function startOfSuffix(text: string, part: Part): number {
   let at = text.length;
   for (let left = part.length; left > 0; left--) {
@@ -61,7 +56,6 @@ function startOfSuffix(text: string, part: Part): number {
   return endOfPrefix(text, part, at) === text.length ? at : -1;
 }
 
-/** Returns the index after a part's first occurrence between `from` and `to`; -1 if not found. */
 function endOfFirst(text: string, part: Part, from: number, to: number): number {
   if (part.length === 0) return from;
   if (part.includes(anyCharacter)) return endOfFirstPattern(text, part, from, to);
@@ -71,8 +65,7 @@ function endOfFirst(text: string, part: Part, from: number, to: number): number 
 }
 
 /**
- * Returns the index after the first occurrence of a part with `_`, by the algorithm Shift-And. Bit
- * n of the state is set if the last n + 1 characters match the first n + 1 of the part.
+ * The algorithm Shift-And: bit n is set if the last n + 1 characters match the first of the part.
  */
 function endOfFirstPattern(text: string, part: Part, from: number, to: number): number {
   const { words, masks, other, offsets } = masksOf(part);

@@ -4,7 +4,6 @@ import { decideCliRights } from "../cli_service.ts";
 import { requireConfiguration } from "../configuration_file.ts";
 import type { GivenAdditions } from "./additions.ts";
 
-/** The database or the configuration file of a command that imports or indexes rows. */
 export interface SourceArguments extends GivenAdditions {
   readonly database: string | null;
   /** The path of a configuration file, or null for the file in the current folder. */

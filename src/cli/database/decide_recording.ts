@@ -6,17 +6,13 @@ import type { Database } from "../../db/database.ts";
 import { engineOf } from "../../db/engine/engine.ts";
 
 export interface RecordingOptions {
-  /** True if triggers in the database record the changes of all programs. */
   readonly triggers: boolean;
-  /** The Postgres schema with the change log; null for the default schema. */
   readonly schema: string | null;
 }
 
-/** How changes are recorded. This determines which changes live streams show. */
 export interface Recording {
   /** The options of the change log; null without change log, and so without live streams. */
   readonly changes: ChangesOptions | null;
-  /** A sentence for the banner: which changes live streams show. */
   readonly streams: string;
 }
 

@@ -5,7 +5,6 @@ import type { Observer } from "../../runtime/runtime.ts";
 import { Misuse } from "../command_options.ts";
 import { readSchemaNames } from "./additions.ts";
 
-/** The key columns of views and of tables without a primary key, by name. */
 export type DeclaredKeys = Readonly<Record<string, readonly string[]>>;
 
 /**
@@ -31,10 +30,7 @@ export function parseKeyOptions(values: readonly string[]): DeclaredKeys {
 
 const pattern = /^(?:"((?:[^"]|"")+)"|([^"=][^=]*))=(.+)$/;
 
-/**
- * Returns the options without the keys whose view or column no longer exists, and reports these
- * keys. When the program starts, such a key is an error.
- */
+/** Leaves out and reports keys whose view or column no longer exists: an error at the start. */
 export async function withRemainingKeys(
   db: Pick<Database, "introspect">,
   options: IntrospectOptions,

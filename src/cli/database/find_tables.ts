@@ -5,7 +5,6 @@ import { shellQuote } from "../run_service.ts";
 import { formatSchemaName } from "./additions.ts";
 import type { Database } from "../../db/database.ts";
 
-/** Finds the tables to serve. Without tables, closes the database and throws an Error. */
 export async function findTables(
   db: Database,
   options: IntrospectOptions,
@@ -53,7 +52,6 @@ export async function findTables(
   }
 }
 
-/** Returns a hint with the names of other schemas that have tables, or "" if there are none. */
 function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
   const open = schemas.filter(({ isOpen }) => isOpen);
   if (open.length === 0) return "";
@@ -66,7 +64,6 @@ function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
 const maxNamed = 5;
 const maxLines = 20;
 
-/** Returns the end of a sentence: why a schema is not served. */
 function reasonOf(schema: LeftOutSchema): string {
   return schema.isOpen
     ? `${countOf(schema)}; ${optionFor(schema)} serves ${schema.tables === 1 ? "it" : "them"}`

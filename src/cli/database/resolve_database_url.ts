@@ -1,10 +1,7 @@
 import { isServerUrl, withoutSecrets } from "../../engines/server_url.ts";
 import { pathExists } from "../path_exists.ts";
 
-/**
- * Returns the URL of a database. A path without a scheme is a SQLite file. Throws a plain Error if
- * the file is missing, because opening the URL would create the file.
- */
+/** Throws a plain Error if a SQLite file is missing, because opening the URL would create it. */
 export async function databaseUrl(place: string): Promise<string> {
   const url = urlOf(place);
   const path = filePathOf(url);
@@ -22,7 +19,6 @@ export async function urlOfDatabaseToMigrate(place: string, dryRun: boolean): Pr
   return `${url.slice(0, -path.length)}:memory:`;
 }
 
-/** Returns the path of the SQLite file that `place` names, or null for any other database. */
 export function sqlitePathOf(place: string): string | null {
   const url = urlOf(place);
   return /^pglite:/i.test(url) ? null : filePathOf(url);

@@ -42,7 +42,6 @@ interface ServeDatabaseOptions {
   readonly runtime: Runtime;
   /** The key-value store to share with other workers. */
   readonly kv: string | undefined;
-  /** The file or URL of the key-value store with the accounts. Undefined without accounts. */
   readonly accountsIn: string | undefined;
   readonly isSearched: boolean;
   /** The Postgres schemas with the tables; null for the first schema in the search path. */
@@ -58,10 +57,7 @@ interface ServeDatabaseOptions {
   readonly acting?: SupabaseRoles | null;
 }
 
-/**
- * Serves every table of a database without a configuration file, read-only unless `writable` is
- * set. Throws an Error with one sentence if no table can be served.
- */
+/** Read-only unless `writable` is set. Throws an Error with one sentence without any table. */
 export async function serveDatabase(
   place: string,
   options: ServeDatabaseOptions,
@@ -135,7 +131,6 @@ export async function serveDatabase(
 
 const pathWithAccounts = "tables.auth";
 
-/** Returns a sentence about live streams, with the names of tables without live streams. */
 function streamsExcept(
   { streams, changes }: Recording,
   limits: ReadonlyMap<TableInfo, RoleLimits>,
@@ -210,7 +205,6 @@ function definition(
 
 interface WritingOptions {
   readonly place: string;
-  /** The Postgres schema to add at the end of the search path; null for none. */
   readonly schema: string | null;
   readonly needed: NeededParts;
   readonly additions: SqliteAdditions;
@@ -232,7 +226,6 @@ async function openForWriting(url: string, options: WritingOptions) {
   return { db: await openDatabase(known, { ...additions, observe }), journalMode: null };
 }
 
-/** Prints what the service will install in a SQLite file, and returns the file's journal mode. */
 async function announceFile(url: string, options: WritingOptions): Promise<string> {
   const before = await openDatabase(url, { readOnly: true, observe: options.observe });
   try {
@@ -284,9 +277,8 @@ async function withSchema(url: string, schema: string): Promise<string> {
 }
 
 /**
- * Returns the resource `functions` (or `db_functions` if a table has this name), whose procedures
- * call the functions of the database. Without functions, returns an empty list. Volatile functions
- * need the right to write, unless row-level policies determine the rights.
+ * Returns the resource whose procedures call the database's functions. Volatile functions need the
+ * right to write, unless row-level policies determine the rights.
  */
 function functionsResource(
   functions: Introspection["functions"],
@@ -310,7 +302,6 @@ function functionsResource(
   if (offered.length === 0) return [];
   let name = "functions";
   while (tables.some(({ label }) => label === name)) name = `db_${name}`;
-  // The resource has no rows, so its table has no columns.
   const table = createTableInfo({
     ...{ name, schema: null, columns: [], foreignKeys: [], own: false },
   });

@@ -24,5 +24,4 @@ export async function addTables({ db, resources }: OpenConfig, { random }: Runti
   console.log(printableLines(lines.join("\n")));
 }
 
-/** Statements that add a table, an index, a column, a constraint or a label of an enum. */
 const adding = /^(?:CREATE |ALTER TABLE \S+ ADD |ALTER TYPE \S+ ADD VALUE )/;

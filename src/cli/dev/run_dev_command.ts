@@ -8,10 +8,7 @@ import type { DevCommand } from "../init/init_arguments.ts";
 import { startPage } from "./page_process.ts";
 import { serveInDevelopment } from "./serve_in_development.ts";
 
-/**
- * Serves a configuration in a child process, which Deno starts again at each save, and runs Vite
- * for the page. Returns the exit code. In the child process, serves.
- */
+/** Serves a configuration in a child process, which Deno restarts at each save, and runs Vite. */
 export async function runDevCommand(
   command: DevCommand,
   { url, version }: Readonly<Record<"url" | "version", string>>,
@@ -58,7 +55,6 @@ export async function runDevCommand(
   return isStopping ? 0 : code;
 }
 
-/** Environment variables of the child process: its parent's process id, and the URL of Vite. */
 const [parentVariable, pageVariable] = ["SERVICE_DEV_PARENT", "SERVICE_DEV_PAGE"] as const;
 
 const settingsFile = ".env";

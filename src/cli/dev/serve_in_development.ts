@@ -52,7 +52,6 @@ export async function serveInDevelopment(
   }
 }
 
-/** Returns the path of the user's module that an import did not find, or null. */
 function missingModule(error: unknown): string | null {
   const [, url] = /Module not found "(file:[^"]+)"/.exec(String(error)) ?? [];
   return url === undefined ? null : fileURLToPath(url);

@@ -45,7 +45,6 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
 
 const readBytes = 256 * 1024;
 
-/** Prints errors with line numbers, ranges of unwritten lines, and the number of written rows. */
 function reportLines({ message, details = {} }: Problem): void {
   const { errors, unwritten, rows, written } = details;
   const named = Array.isArray(errors) ? errors : [];
@@ -70,7 +69,6 @@ function forShell({ name, value }: AcceptingOption): string {
 /** Milliseconds between two lines about the progress. */
 const everyMs = 1_000;
 
-/** Prints the number and the speed of imported rows to the standard error. */
 export class ImportProgress {
   readonly #isTerminal = process.stderr.isTTY === true;
   readonly #clock: Pick<Clock, "elapsedMs">;
@@ -83,7 +81,6 @@ export class ImportProgress {
     this.#beganAt = this.#shownAt = clock.elapsedMs();
   }
 
-  /** On a terminal, each line replaces the previous line. */
   show({ rows }: ImportOutcome): void {
     const now = this.#clock.elapsedMs();
     if (now - this.#shownAt < everyMs) return;

@@ -8,7 +8,6 @@ export interface StarterOptions {
   /** The absolute path of the project. */
   readonly folder: string;
   readonly web: boolean;
-  /** The URL of the database, or null for the database of the starter. */
   readonly database: string | null;
   readonly secret: string;
   readonly version: string;
@@ -29,7 +28,6 @@ export function packedClient(clone: string, version: string): string {
   return `${clone}npm-client/svc-resource-api-client-${version}.tgz`;
 }
 
-/** Returns the files of a new project by their paths. */
 export function starterFiles(options: StarterOptions): ReadonlyMap<string, string> {
   const { name, database, secret } = options;
   // The cast is safe: a test compares the bundle with the files.
@@ -57,7 +55,6 @@ function withParts(text: string, web: boolean): string {
   return text.replace(parts, web ? "$1" : "");
 }
 
-/** Replaces the places of the package and of its client, which are those of the repository. */
 function withPackage(text: string, { folder, version, clone }: StarterOptions): string {
   const pathTo = (path: string, from: string) => relative(from, path).replaceAll("\\", "/");
   const links = clone === null ? "" : `  "links": [${JSON.stringify(pathTo(clone, folder))}],\n`;

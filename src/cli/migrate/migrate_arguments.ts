@@ -37,7 +37,6 @@ export function parseMigrateArguments(args: readonly string[]) {
   };
 }
 
-/** Reads `--baseline`, `--resume`, `--check`, `--down` and `--write`: at most one is allowed. */
 function readFileOptions(
   words: CommandWords<"baseline" | "resume" | "down" | "write" | "check">,
   migrations: string | null,

@@ -158,7 +158,6 @@ interface MigrateTerminal {
   readonly ask: ((question: string) => boolean) | null;
 }
 
-/** Runs the SQL files of a folder, undoes them, or records them as applied without running them. */
 async function migrateByFiles(
   command: MigrateCommand,
   { db, folder }: { readonly db: Database; readonly folder: string },
@@ -221,7 +220,6 @@ interface DatabaseToMigrate {
   readonly tables: readonly TableInfo[];
 }
 
-/** Throws an Error if the database or the intended tables do not exist. */
 export async function openMigrated(command: MigrateCommand): Promise<DatabaseToMigrate> {
   const { database, tables, migrations, write, check } = command;
   const isByFiles = migrations !== null && write === null && !check;
@@ -250,7 +248,6 @@ async function openNamed(
   return await openDatabase(url, { ...additions, readOnly });
 }
 
-/** Returns the declared tables of resources in a configuration's database, with link tables. */
 export function configuredTables(
   db: unknown,
   resources: readonly ResourceDefinition[],

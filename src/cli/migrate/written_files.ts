@@ -29,7 +29,6 @@ function textOf({ isApart, steps }: WrittenPart): string {
   return [...(isApart ? ["-- no transaction\n"] : []), ...statements].join("\n");
 }
 
-/** Returns a statement's purpose, its lock, and the table or column that loses its values. */
 export function titleOf({ purpose, lock, loses }: MigrationStep): string {
   const locks = lock === null ? "" : ` (lock: ${lock})`;
   const values = loses === null ? "" : `: VALUES OF ${loses} ARE LOST`;

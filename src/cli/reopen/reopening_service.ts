@@ -21,10 +21,7 @@ interface ReopeningOptions {
   readonly runtime: Runtime;
 }
 
-/**
- * Opens a service for the tables of a database. When the tables have changed, opens a new app for
- * new requests. If the new app cannot be opened, the old app continues.
- */
+/** After a change, opens a new app for new requests. If this fails, the old app continues. */
 export async function openReopening(options: ReopeningOptions): Promise<OpenService> {
   const service = new ReopeningService(options);
   return await service.start();
@@ -52,10 +49,8 @@ class ReopeningService {
   #nextCheck: Promise<void> | null = null;
   /** The earliest monotonic time of the next check. */
   #checksFrom = -Infinity;
-  /** Until this monotonic time, the tables are checked every few seconds. */
   #watchedUntil = -Infinity;
   #cancelWatch = () => {};
-  /** The channel on which other programs announce changes of tables. */
   #channel: Pick<SignalChannel, "close"> | undefined;
   #isClosed = false;
 
@@ -233,7 +228,6 @@ class ReopeningService {
   }
 }
 
-/** Returns true if changed tables can be the reason of a failure. */
 function mayBeOfChange(observation: Observation): boolean {
   // A value that does not fit can mean that the type of its column has changed.
   if (observation.kind === "value_does_not_fit") return true;
@@ -256,17 +250,13 @@ const migrationMs = 60_000;
 /** How long a failed request waits for a check, in milliseconds. */
 const maxWaitMs = 2_000;
 
-/** A random secret that several apps share if their configuration has no secret. */
 interface SharedSecret {
   readonly secret: string;
   /** The end of the warning "cursors end with …", such as "this process". Null for no warning. */
   readonly endsWith: string | null;
 }
 
-/**
- * In development, several apps share random values for secrets that are not set. In production, a
- * missing secret prevents the start.
- */
+/** In development, apps share values for missing secrets. In production, they must be set. */
 export function withSharedSecrets(
   config: CliService["config"],
   { secret, endsWith }: SharedSecret,

@@ -4,15 +4,12 @@ import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { sleep } from "../../runtime/runtime.ts";
 import type { OpenService } from "../run_service.ts";
 
-/** An app that another app can replace while the listener stays the same. */
 export interface ReplaceableApp {
-  /** The app of the listener. Passes each request to the current app. */
   readonly app: App;
   /** Makes `next` the current app. The previous app closes when its requests have ended. */
   replaceBy(next: OpenService): void;
 }
 
-/** An open app, and the number of responses that it is sending. */
 interface Generation {
   readonly app: App;
   answering: number;
@@ -20,7 +17,6 @@ interface Generation {
 
 export interface SchemaChecks {
   readonly ended: () => Promise<void>;
-  /** The schema version that the last check found; null if unknown. */
   readonly version: () => string | null;
   readonly current: () => Promise<unknown>;
 }
@@ -110,7 +106,6 @@ function isUnknown({ status }: Response, { url }: Request, { resources }: App): 
   return !resources.some((one) => path === one.url || path.startsWith(`${one.url}/`));
 }
 
-/** Matches the paths of pages that describe tables: index, schema, OpenAPI document and MCP. */
 const describesTables = /\/(?:api\/?|__service\/(?:schema|mcp|openapi\.\w+))$/;
 
 /** The statuses after which a write has certainly changed nothing. */

@@ -6,7 +6,6 @@ import type { TableInfo } from "../../schema/table_info.ts";
 /** The tables and functions of a database by name: equal strings for equal definitions. */
 export type TableStates = ReadonlyMap<string, string>;
 
-/** Describes tables and functions as strings, so that two states can be compared. */
 export function describedTables(
   tables: readonly TableInfo[],
   limits: ReadonlyMap<TableInfo, RoleLimits> = new Map(),
@@ -33,7 +32,6 @@ export function describedTables(
   ]);
 }
 
-/** Returns the names of tables that differ between two states. */
 export function tableChanges(
   before: TableStates,
   after: TableStates,

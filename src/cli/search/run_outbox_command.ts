@@ -7,7 +7,6 @@ import { runOverStore } from "../command_store.ts";
 import { printValue } from "../printable.ts";
 import type { OutboxCommand } from "../command_arguments.ts";
 
-/** Runs the command `search outbox`, and returns the exit code. */
 export async function runOutboxCommand(command: OutboxCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   return await runOverStore(command, { action: "read this outbox", creates: false }, {

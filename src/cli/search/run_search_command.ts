@@ -23,7 +23,6 @@ export async function runSearchCommand(command: SearchCommand): Promise<number> 
 
 const width = 30;
 
-/** Prints the progress to the standard error: a bar on a terminal, otherwise lines. */
 export class ProgressBar {
   readonly #isTerminal = process.stderr.isTTY === true;
   readonly #indexes = new Map<string, boolean>();

@@ -10,7 +10,6 @@ export async function runUninstallCommand({ database }: UninstallCommand): Promi
   return 0;
 }
 
-/** Prints a list of the service's tables and triggers in a database, then removes them. */
 export async function uninstall(place: string, print: (line: string) => void): Promise<void> {
   const url = await databaseUrl(place);
   const shown = withoutSecrets(place);

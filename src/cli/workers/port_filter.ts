@@ -39,7 +39,6 @@ type BpfProgram = readonly (readonly [code: number, then: number, otherwise: num
 /** As no socket has this index, the kernel chooses a socket by a hash of the addresses. */
 const byHash: BpfProgram = [[0x06, 0, 0, 0xffff_ffff]];
 
-/** Returns a program that chooses a random socket, except the excluded socket. */
 function allBut({ without: index, of }: LeftOutSocket): BpfProgram {
   const [last, random] = [of - 1, 0xffff_f038];
   return [
@@ -62,7 +61,6 @@ function encode(program: BpfProgram): Uint8Array<ArrayBuffer> {
   return new Uint8Array(view.buffer);
 }
 
-/** Returns the file descriptor of the socket that listens at a port. */
 function listenerOf(port: number): number {
   const sockets = new Set(["tcp", "tcp6"].flatMap((family) => listenersOn(port, family)));
   for (const { name } of Deno.readDirSync("/proc/self/fd")) {
@@ -93,7 +91,6 @@ function readIfThere(path: string): string {
   }
 }
 
-/** Returns the link of a file descriptor, or "" if the descriptor was closed. */
 function linkOf(path: string): string {
   try {
     return Deno.readLinkSync(path);

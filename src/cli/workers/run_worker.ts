@@ -31,7 +31,6 @@ interface WorkerContext {
   readonly supervisor: SupervisorChannel;
 }
 
-/** Serves as one of several workers until a signal arrives or the supervisor ends. */
 export async function runWorker(
   command: ServeCommand,
   version: string,
@@ -166,7 +165,6 @@ function filter({ server: { port }, runtime }: ServingWorker, leftOut: LeftOutSo
 /** How long a replaced worker waits for queued connections and last requests, in ms. */
 const quietMs = 1_000;
 
-/** Resolves when the app's readiness checks succeed, or immediately if the app has no checks. */
 async function untilReady(app: App): Promise<void> {
   while (true) {
     const { status, body } = await app.fetch(new Request("http://localhost/readyz"));
@@ -216,7 +214,6 @@ export function openSupervisorChannel() {
   return {
     listenOrder: listenOrder.promise,
     lost: lost.promise,
-    /** Calls `taking` for each order except the order to listen. */
     onOrder(taking: (order: WorkerOrder) => void) {
       take = taking;
     },

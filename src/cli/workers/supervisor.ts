@@ -33,10 +33,7 @@ export class WorkerGroup {
     return this.#isStopping;
   }
 
-  /**
-   * Resolves when the new worker listens. Rejects with {@link WorkerEnded} if it ends earlier, or
-   * with an Error that says why the first worker cannot use the port.
-   */
+  /** Rejects with {@link WorkerEnded}, or with an Error if the first worker cannot use the port. */
   async start(number: number): Promise<WorkerProcess> {
     const worker = this.#spawn(number);
     await this.#listen(worker);
@@ -76,7 +73,6 @@ export class WorkerGroup {
     this.#runtime.observe({ kind: "worker_started", worker: worker.number, pid: worker.pid });
   }
 
-  /** Orders a worker to retire: it finishes its requests, and gets no new connections. */
   async retire(worker: WorkerProcess): Promise<void> {
     if (worker.hasEnded()) return;
     this.#balancer?.retire(worker);
@@ -96,7 +92,6 @@ export class WorkerGroup {
     for (const worker of this.#processes) worker.kill();
   }
 
-  /** Waits for the end of a worker, and kills it after its deadline. */
   async #untilEnded(worker: WorkerProcess): Promise<void> {
     const killLate = ({ stopDeadlineMs }: { readonly stopDeadlineMs: number }) =>
       this.#runtime.clock.after(stopDeadlineMs + graceMs, () => worker.kill());
@@ -113,11 +108,9 @@ const notReady = `SIGKILL, since it was not ready within ${readyWithinMs} ms`;
 /** How long a worker may take to end after its last response, in milliseconds. */
 const graceMs = 5_000;
 
-/** The numbered place of a worker. A replacement of the worker gets its place. */
 interface Slot {
   readonly number: number;
   worker: WorkerProcess;
-  /** Resolves when the replacement is in the slot or has failed. Null without a replacement. */
   replacing: Promise<void> | null;
 }
 
@@ -136,7 +129,6 @@ export class Supervisor {
     this.#runtime = runtime;
   }
 
-  /** Starts the workers and prints the banner. Resolves with the exit code. */
   async run(count: number): Promise<number> {
     try {
       // The first worker starts alone: an error that prevents every start is then printed once.
@@ -150,7 +142,6 @@ export class Supervisor {
     return await this.#exitCode.promise;
   }
 
-  /** Replaces all workers, one after the other, until a new worker fails to start. */
   replaceAll(): void {
     if (this.#rounds.isFull) return;
     void this.#rounds.run(async () => {
@@ -177,7 +168,6 @@ export class Supervisor {
     return worker;
   }
 
-  /** Puts a running worker into a slot, and starts another worker for the slot when it ends. */
   #take(slot: Slot, worker: WorkerProcess): void {
     const { clock } = this.#runtime;
     const since = clock.elapsedMs();

@@ -23,11 +23,9 @@ export type WorkerProcess = ReturnType<typeof startWorker>;
 interface PortEvents {
   /** Called when the worker listens at this port, perhaps again after a failure. */
   onListening(port: number): void;
-  /** Called when the worker accepts no more connections or has ended. */
   onLeft(): void;
 }
 
-/** Starts this program as a worker, with the flags that it needs. */
 export function startWorker(
   program: string,
   args: readonly string[],
@@ -95,7 +93,6 @@ export function startWorker(
       if (Deno.build.os !== "windows") child.kill(signal);
       else if (child.connected) child.disconnect();
     },
-    /** Kills the worker. `reason` is reported as the cause of the end. */
     kill(reason?: string) {
       if (hasEnded) return;
       killedFor = reason;
@@ -105,7 +102,6 @@ export function startWorker(
 }
 
 export type WorkerReport =
-  /** The worker has created its app, and waits for the order to listen. */
   | {
     readonly kind: "prepared";
     readonly host: string;
@@ -121,18 +117,14 @@ export type WorkerReport =
 type ReportOf<Kind> = Extract<WorkerReport, { readonly kind: Kind }>;
 
 export type WorkerOrder =
-  /** The worker must stop, because another worker replaces it. */
   | { readonly kind: "retire"; readonly filter: LeftOutSocket }
-  /** The worker must remove the filter: all sockets receive connections again. */
   | { readonly kind: "unfilter" };
 
-/** The index of the excluded socket, and the number of sockets of the port. */
 export interface LeftOutSocket {
   readonly without: number;
   readonly of: number;
 }
 
-/** The first order to a worker: to listen at this address. All workers share it. */
 export interface ListenOrder {
   readonly kind: "listen";
   readonly host: string;
@@ -153,7 +145,6 @@ function reportIn(message: unknown): WorkerReport | null {
   return contentOf(message) as WorkerReport | null;
 }
 
-/** Returns the order in a message; null for other messages. */
 export function orderIn(message: unknown): ListenOrder | WorkerOrder | null {
   // The cast is safe: only `enveloped` creates the envelope, and the supervisor is this program.
   return contentOf(message) as ListenOrder | WorkerOrder | null;

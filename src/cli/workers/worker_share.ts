@@ -6,7 +6,6 @@ export interface WorkerShare {
   readonly token: string;
   /** A random string from which workers derive secrets that are not configured. */
   readonly secret: string;
-  /** The path of the workers' key-value store without a configuration file. */
   readonly kv: string;
 }
 
@@ -17,10 +16,7 @@ export function shareVariable(share: WorkerShare): Record<string, string> {
   return { [variable]: JSON.stringify(share) };
 }
 
-/**
- * Returns the data of this worker, or null if this process is no worker. Removes the data from the
- * environment, so that child processes do not inherit it.
- */
+/** Null if this process is no worker. Removes the data from the environment of child processes. */
 export function takeShare(): WorkerShare | null {
   if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") return null;
   const text = Deno.env.get(variable);

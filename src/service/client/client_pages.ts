@@ -7,7 +7,6 @@ const files = {
   "client/link_page.js": "LinkPageScript",
 } as const;
 
-/** Creates the routes that serve the client library to web pages without a build step. */
 export function createClientPages(): readonly ServicePage[] {
   return Object.entries(files).map(([name, id]): ServicePage => {
     const path = `/__service/${name}`;

@@ -25,7 +25,6 @@ export interface MountDashboardOptions {
   readonly options: ResolvedDashboard;
   readonly reports: readonly Report[];
   readonly operator: InnerApp;
-  /** Serves the resources with the rights of a user that the operator has chosen. */
   readonly viewed: InnerApp;
   readonly parseUser: (value: unknown) => User | null;
   readonly audit: OperatorAudit;

@@ -3,7 +3,6 @@ import type { Clock, Observer } from "../../runtime/runtime.ts";
 import type { Report } from "./report.ts";
 
 export interface AuditEntry extends Omit<OperatorObservation, "kind"> {
-  /** The time of the response, in milliseconds since 1970. */
   readonly at: number;
 }
 

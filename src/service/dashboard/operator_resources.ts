@@ -77,13 +77,11 @@ type AllowedCallers =
 
 interface FieldFacts
   extends Pick<FieldSchema, "name" | "type" | "wide" | "nullable" | "enum" | "onSelect"> {
-  /** The comment on the column in the database; null for none. */
   readonly description: string | null;
   /** True if no response contains the field. */
   readonly hidden: boolean;
   /** True if some caller may write the field. The operator can also write other fields. */
   readonly writable: boolean;
-  /** True if the field is set only when the row is created. */
   readonly immutable: boolean;
   readonly filterable: boolean;
   readonly sortable: boolean;
@@ -248,7 +246,6 @@ function protectionFacts({ cost, rateLimit, pow, captcha }: OperationProtection)
     /** The number of budget tokens for each row of a request; 0 if no budget applies. */
     cost,
     rateLimit: rateLimit?.limit.header ?? null,
-    /** The difficulty of the proof of work that each request needs; null for none. */
     pow: pow?.difficulty ?? null,
     captcha: captcha !== null,
   };

@@ -2,9 +2,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { invalidParameter, Problem } from "../../problem/problem.ts";
 import type { Resource } from "../../resource/model/resource.ts";
 
-/** A report of the dashboard (GET), or an action of the operator (POST). */
 export interface Report {
-  /** The end of the path, for example `/report/streams` or `/action/rights`. */
   readonly name: string;
   readonly method: "GET" | "POST";
   /** True if the action changes data, so a read-only dashboard refuses it. */

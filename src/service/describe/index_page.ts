@@ -57,7 +57,6 @@ function fieldCells(field: FieldSchema, primaryKey: readonly string[]): readonly
   return [code(name), escapeHtml([facts.join(", "), ...comment].join(": "))];
 }
 
-/** Returns a relation's table cells. The name links to a list that includes the related rows. */
 function relationCells(
   { name, type, resource, path, filterable, on }: RelationSchema,
   list: string | null,
@@ -77,7 +76,6 @@ function relationCells(
   ];
 }
 
-/** Returns a request's table cells. Only requests for lists and counts are links. */
 function requestCells({ method, path, operation }: IndexRequest): readonly string[] {
   const request = `${method} ${path}`;
   const isLink = operation === "list" || operation === "count";

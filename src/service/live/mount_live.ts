@@ -94,7 +94,6 @@ async function answerLive(context: Context<AppEnv>, mounted: MountLiveOptions): 
   });
 }
 
-/** Opens a few subscriptions at a time, when the event loop is free. */
 async function openInTurns(
   opening: readonly ReturnType<typeof prepareSubscription>[],
   whole: MultiplexedStream,
@@ -245,7 +244,6 @@ function factsOf({ endpoint, resource }: ResourceRoute, { url }: Request) {
   };
 }
 
-/** Returns the type by which a client sorts the values of a column. */
 function fieldType(column: ColumnInfo): string | readonly string[] {
   const element = elementOf(column);
   if (element !== null) return fieldType(element);
@@ -269,7 +267,6 @@ function refusalOf(problem: Problem, prefix: string): SubscriptionRefusal {
   };
 }
 
-/** Reads the response to a request that opened no stream: a problem, or a middleware's response. */
 async function readRefusal(
   response: Response,
   { mountedAt, prefix }: SubscriptionOpener,

@@ -62,7 +62,6 @@ function addStreamMetrics(share: MetricsShare, hubs: MeasuredComponents["hubs"])
   );
 }
 
-/** Reads two entries of each log, by their index. */
 function addLogMetrics(share: MetricsShare, { hubs, clock }: MeasuredComponents): void {
   const changes = share.gauge(
     "resource_api_change_log_changes",
@@ -88,10 +87,7 @@ function addDatabaseMetrics(share: MetricsShare, driver: MeasuredDriver, clock: 
   share.onRead(async () => void (up.value = await check() === null ? 0 : 1));
 }
 
-/**
- * Returns a function that calls `work`, and returns null after an error or a second. While an
- * earlier call still runs, it returns null immediately, so that calls do not fill a pool.
- */
+/** Null after an error or a second, or while an earlier call still runs: calls fill no pool. */
 function onceInTime<T>(clock: Clock, work: () => Promise<T>): () => Promise<T | null> {
   let isRunning = false;
   return async () => {
@@ -165,19 +161,16 @@ export class MetricsShare {
     return share;
   }
 
-  /** Returns a function that receives a growing total, and adds the growth to a counter. */
   counter(name: string, help: string, labels: Labels = {}): (total: number) => void {
     const family = this.#metrics.counter(name, { help, labels: Object.keys(labels) });
     return family.series(...Object.values(labels)).follow();
   }
 
-  /** Adds a counter. Before each reading of the metrics, `read` returns its growing total. */
   total(name: string, help: string, read: () => number, labels?: Labels): void {
     const count = this.counter(name, help, labels);
     this.onRead(() => count(read()));
   }
 
-  /** Calls `update` before each reading of the metrics, until {@link end} is called. */
   onRead(update: () => void | Promise<void>): void {
     this.#ends.push(this.#metrics.onRead(update));
   }

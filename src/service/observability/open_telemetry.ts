@@ -4,11 +4,9 @@ import type { HonoApp } from "../hono_app.ts";
 import type { FindRoute } from "../route_handlers.ts";
 import type { DriverWatch } from "./watched_driver.ts";
 
-/** Creates the spans (timed operations of a trace) of an app, for the runtime's OpenTelemetry. */
 export interface Tracing {
   /** Creates a span for each SQL statement, as a child of the span that is active at the call. */
   statementsOf(driver: Driver): DriverWatch["statements"];
-  /** Wraps the `fetch` of an app. Names the span of each request after its route. */
   around(fetch: HonoApp["fetch"], findRoute: FindRoute): HonoApp["fetch"];
 }
 

@@ -58,7 +58,6 @@ function processUsage() {
   return {
     residentBytes: rss,
     heapBytes: heapUsed,
-    // Processor time since the start of the process, added up over all processors.
     cpuSeconds: (user + system) / 1e6,
     uptimeSeconds: process.uptime(),
     ...{ host, hostVersion: versions[host] ?? "" },

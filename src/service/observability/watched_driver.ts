@@ -2,7 +2,6 @@ import type { Connection, Driver, QueryResult } from "../../db/driver.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Statement } from "../../sql/fragment.ts";
 
-/** Called when a watched operation ends, with its error, or with undefined if it succeeded. */
 export type WatchEnd = (error: unknown) => void;
 
 type WatchStatement = (statement: Statement) => WatchEnd;
@@ -13,7 +12,6 @@ export interface DriverWatch {
    * function is called before each statement, perhaps in another request's asynchronous context.
    */
   readonly statements?: (() => WatchStatement) | undefined;
-  /** Called before each transaction, and before each write outside of a transaction. */
   readonly transaction?: (() => WatchEnd) | undefined;
 }
 

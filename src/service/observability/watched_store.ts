@@ -2,7 +2,6 @@ import type { KeyValue } from "../../kv/key_value.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
 
-/** Wraps a key-value store, so that a metric counts its errors. */
 export function watchedStore(store: KeyValue, metrics: Metrics): KeyValue {
   const errors = metrics.counter("resource_api_store_errors_total", {
     help: "Operations of the key-value store that have failed, by their possible effect.",

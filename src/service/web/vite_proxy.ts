@@ -5,7 +5,6 @@ import { problemOfStatus } from "../responder.ts";
 import type { ResolvedWeb } from "./web_options.ts";
 import { policyOf } from "./web_policy.ts";
 
-/** Returns a function that fetches GET and HEAD requests from Vite at the URL `dev`. */
 export function createViteProxy(dev: string, web: ResolvedWeb) {
   const base = dev.replace(/\/$/, "");
   return async function fetchFromVite(

@@ -60,7 +60,6 @@ function partsOf(handle: FileHandle, { size, mtimeMs }: Stats): ReadableStream<B
 
 const partSize = 64 * 1_024;
 
-/** Returns true for a file that the service itself compresses. */
 export function isCompressible({ type, size }: WebFile): boolean {
   return size >= minCompressed && COMPRESSIBLE_CONTENT_TYPE_REGEX.test(type);
 }

@@ -7,12 +7,9 @@ import type { YieldTurn } from "../../runtime/runtime.ts";
 import type { ResolvedWeb } from "./web_options.ts";
 import { policyOf } from "./web_policy.ts";
 
-/** A file of the page, as it was when the folder was listed. */
 export interface WebFile {
-  /** The path on disk, after symbolic links are resolved. */
   readonly path: string;
   readonly size: number;
-  /** A string that changes when the file is replaced or changed. */
   readonly state: string;
   /** The SHA-256 hash of the bytes, in base64url. */
   readonly hash: string;
@@ -25,10 +22,7 @@ export interface WebFile {
 /** The files of the page by their decoded paths, such as `/assets/app.js`. */
 export type WebFiles = ReadonlyMap<string, WebFile>;
 
-/**
- * Lists the files of the page. Only files that have changed since the previous list are read.
- * Throws a plain Error if the folder or the page is missing.
- */
+/** Reads only files that have changed since the previous list. Throws without folder or page. */
 export async function listWebFiles(
   web: ResolvedWeb,
   { previous, yieldTurn }: { readonly previous: WebFiles | null; readonly yieldTurn: YieldTurn },
@@ -72,10 +66,7 @@ async function* walk(
   }
 }
 
-/**
- * Returns true for dot files except those of `/.well-known/` (RFC 8615), and for source maps, which
- * contain the sources of the page.
- */
+/** True for dot files except in `/.well-known/` (RFC 8615), and for source maps. */
 function isHidden(name: string): boolean {
   return /\/\.(?!well-known(?:\/|$))|\.map(?:\.br|\.gz)?$/i.test(name);
 }
@@ -110,7 +101,6 @@ async function describe(
 /** The maximum size of files that are read as a whole, which is faster than a stream, in bytes. */
 const maxWhole = 65_536;
 
-/** Returns a string that differs for another file, another size and any change of the file. */
 export function stateOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
   return [ino, size, mtimeMs, ctimeMs].join(" ");
 }

@@ -49,10 +49,8 @@ const members = groupOf<WebOptions>()({
 /** Defines the values of the option `web`. */
 export const webOptionRule = either(textLike('a folder, like "web/dist"', /./), members);
 
-/** The option `web`, with a value for every member. */
 export type ResolvedWeb = NonNullable<ReturnType<typeof resolveWeb>>;
 
-/** Resolves the option `web`. Throws a plain Error for a value that does not fit the service. */
 export function resolveWeb(
   option: string | WebOptions | undefined,
   { basePath, isProduction }: { readonly basePath: string; readonly isProduction: boolean },

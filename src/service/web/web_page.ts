@@ -7,17 +7,14 @@ import { CompressedFiles, type Content, isCompressible, openFile } from "./web_c
 import { listWebFiles, type WebFile, type WebFiles } from "./web_files.ts";
 import type { ResolvedWeb } from "./web_options.ts";
 
-/** The page of a service, which responds to the paths that no route matches. */
 export interface WebPage {
   /** Returns true if the page may respond to a raw path. Other paths belong to the service. */
   covers(path: string): boolean;
-  /** Returns the response to GET or HEAD for a raw path, or null if the page has none. */
   answer(request: Request, path: string): Promise<Reply | null>;
   /** Lists the files again. If this fails, the previous list stays. */
   list(): void;
 }
 
-/** Opens the page of a service. Throws a plain Error if the folder or its page is missing. */
 export async function openWebPage(
   web: ResolvedWeb,
   { clock, observe }: Pick<Runtime, "clock" | "observe">,
@@ -39,10 +36,7 @@ export async function openWebPage(
   };
 }
 
-/**
- * Returns the decoded path of a request. Returns null if no file can have this path, because the
- * path belongs to the service, or is not one that a browser sends.
- */
+/** Null if no file can have this path: it belongs to the service, or no browser sends it. */
 function nameOf(path: string, { reserved }: ResolvedWeb): string | null {
   let name: string;
   try {
@@ -54,7 +48,6 @@ function nameOf(path: string, { reserved }: ResolvedWeb): string | null {
   return reserved.some((one) => name === one || name.startsWith(`${one}/`)) ? null : name;
 }
 
-/** The files as they were listed, and the bytes that the service has compressed. */
 class Listing {
   readonly files: WebFiles;
   readonly #web: ResolvedWeb;
@@ -98,7 +91,6 @@ class Listing {
     return { status: 200, headers: { ...headers, ...length }, body: content.body };
   }
 
-  /** Returns the relative URL of a folder with a page if the path lacks its last slash, or null. */
   #folderOf({ url }: Request, path: string): string | null {
     const name = nameOf(path, this.#web);
     const isFolder = name !== null && !this.files.has(name) &&
@@ -119,7 +111,6 @@ class Listing {
     return isPage ? `/${spa}` : "";
   }
 
-  /** Returns the encodings of a file: encoded files in the same folder, or else gzip. */
   #variantsOf(name: string, file: WebFile): ReadonlyMap<string, () => Promise<Content | null>> {
     const variants = new Map<string, () => Promise<Content | null>>();
     for (const [encoding, ending] of [["br", ".br"], ["gzip", ".gz"]] as const) {

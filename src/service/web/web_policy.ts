@@ -14,10 +14,7 @@ const defaults: Readonly<Record<string, string>> = {
   "frame-ancestors": "'none'",
 };
 
-/**
- * Returns the Content-Security-Policy of an HTML page, or null if the option disables the policy.
- * The policy allows the inline scripts of the page by their hashes.
- */
+/** Returns null if the option disables the policy. Allows the page's inline scripts by hashes. */
 export function policyOf(html: string, { csp, dev }: ResolvedWeb): string | null {
   if (csp === false) return null;
   // The client of Vite connects directly to Vite's WebSocket, which has another port.

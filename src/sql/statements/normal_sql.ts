@@ -46,12 +46,10 @@ export const blankToken = /^(?:\s|--|\/\*)/;
 export const ddlTokenPattern: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 
-/** Returns the tokens of a DDL statement. Together they contain every character of it. */
 export function ddlTokens(statement: string): readonly string[] {
   return [...statement.matchAll(ddlTokenPattern)].map(([token]) => token);
 }
 
-/** Returns the index of the token that closes the parenthesis at `open`, or else the length. */
 export function closingParenthesis(tokens: readonly string[], open: number): number {
   let depth = 0;
   const length = tokens.slice(open).findIndex((token) => {
@@ -73,7 +71,6 @@ export function splitAtCommas(tokens: readonly string[]): readonly (readonly str
   return items;
 }
 
-/** Returns a token without quotes. A token that does not begin with a quote stays unchanged. */
 export function nameOfToken(token: string, quotes: RegExp = /^["`[]./): string {
   const last = token.at(-1) ?? "";
   return quotes.test(token) ? token.slice(1, -1).replaceAll(last + last, last) : token;

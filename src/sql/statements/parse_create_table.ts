@@ -7,7 +7,6 @@ import {
 } from "./normal_sql.ts";
 
 export interface ParsedDefinition {
-  /** The definition as written in the statement, without comments at its ends. */
   readonly text: string;
   readonly column: { readonly name: string; readonly type: string } | null;
   readonly constraints: readonly ParsedConstraint[];
@@ -16,7 +15,6 @@ export interface ParsedDefinition {
 export type ParsedConstraint =
   & {
     readonly name: string | null;
-    /** The constraint as written in the statement, with its name. */
     readonly text: string;
   }
   & (
@@ -33,7 +31,6 @@ export type ParsedConstraint =
   );
 
 export interface ParsedForeignKeyTarget {
-  /** The name of the referenced table, with its schema if the clause names one. */
   readonly table: readonly string[];
   /** The referenced columns. Null if the clause omits them and so refers to the primary key. */
   readonly columns: readonly string[] | null;
@@ -41,7 +38,6 @@ export interface ParsedForeignKeyTarget {
   readonly onUpdate: string | null;
 }
 
-/** Parses a CREATE TABLE statement. Throws an Error if the statement has no list of definitions. */
 export function parseCreateTable(statement: string) {
   const all = ddlTokens(statement);
   const open = all.indexOf("(");
@@ -143,7 +139,6 @@ function parseTarget(reader: TokenReader): ParsedForeignKeyTarget {
 class TokenReader {
   readonly #all: readonly string[];
   readonly #places: readonly number[];
-  /** The tokens at `#places`, which are all tokens except white space and comments. */
   readonly #tokens: readonly string[];
   at = 0;
 
@@ -165,7 +160,6 @@ class TokenReader {
     return words.includes(this.#token(this.at).toUpperCase());
   }
 
-  /** Returns true if these words come next, and skips them. */
   takes(...words: readonly string[]): boolean {
     const isNext = words.every((word, index) =>
       this.#token(this.at + index).toUpperCase() === word
@@ -174,7 +168,6 @@ class TokenReader {
     return isNext;
   }
 
-  /** Skips sort orders, conflict clauses and `word`. Returns false if `word` is missing. */
   takesBefore(word: string): boolean {
     const skipped = /^(?:ASC|DESC|ON|CONFLICT|ROLLBACK|ABORT|FAIL|IGNORE|REPLACE)$/i;
     const ahead = this.#tokens.findIndex((token, at) => at >= this.at && !skipped.test(token));

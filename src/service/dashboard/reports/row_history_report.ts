@@ -198,7 +198,6 @@ async function rightTo(access: Access, question: Question): Promise<AccessRight>
   };
 }
 
-/** Returns how many rows match a filter, or null if counting takes too long. */
 async function count(where: Filter, { table, driver, reader }: Resource): Promise<number | null> {
   const { signal } = new AbortController();
   const limits = { identity: "dashboard", signal, maxBytes: 1024, timeoutMs: maxCountMs };
