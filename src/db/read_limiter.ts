@@ -14,7 +14,6 @@ interface ReadLimiterOptions {
   readonly clock: Clock;
 }
 
-/** A read that waits or runs. */
 export class QueuedRead {
   readonly #limits: ReadLimits;
   #identity: string | null = null;
@@ -59,7 +58,6 @@ export class ReadLimiter {
     return read;
   }
 
-  /** Ends a read that was admitted. */
   leave(read: QueuedRead): void {
     this.#running.delete(read);
     while (this.#waiting.size > 0 && this.#running.size < this.#options.maxRunning) {

@@ -170,7 +170,6 @@ function operationsOf({ capabilities }: ResourceSchema): string {
   return namesOf(names.filter(([, isThere]) => isThere).map(([name]) => ({ name })));
 }
 
-/** Returns the union of these names, or `never`. */
 function namesOf(named: readonly { readonly name: string }[]): string {
   return named.map(({ name }) => JSON.stringify(name)).join(" | ") || "never";
 }

@@ -147,7 +147,6 @@ export function endsWithDirection(name: string): boolean {
   return /[ .](?:asc|desc)$/i.test(name);
 }
 
-/** Returns the 400 for an item of `orderBy`. */
 export function orderProblem(item: string, reason: string): Problem {
   return invalidParameter(`Cannot order by "${item.slice(0, 20)}"${reason}`);
 }

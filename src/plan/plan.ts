@@ -75,7 +75,6 @@ export interface PreviewSettings {
 /** A row's values in the columns by which a relation finds its related rows, in column order. */
 export type RelatedKey = readonly unknown[];
 
-/** The keys whose related rows one statement reads. */
 export interface RelatedKeys {
   readonly relation: Relation;
   /** The JavaScript values of the columns at which the relation starts. No value is null. */

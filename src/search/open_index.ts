@@ -54,7 +54,6 @@ export class OpenIndex implements IndexedTable {
     backend.onLost?.(() => this.#beginAgain());
   }
 
-  /** True if the engine has created the index. */
   get isPrepared(): boolean {
     return this.#state !== "new";
   }
@@ -110,7 +109,6 @@ export class OpenIndex implements IndexedTable {
       : this.#matches(query, reads, choices);
   }
 
-  /** Stops the work in the background. */
   async close(): Promise<void> {
     this.#closing.abort(new Error("The search index is closed"));
     this.#cancelRetry();

@@ -38,7 +38,6 @@ export interface ChangeLogStep {
   readonly to: Position | null;
 }
 
-/** The size of a change log, for metrics. */
 export interface LogSize {
   /** Number of changes. Numbers that a rolled back transaction has used count, too. */
   readonly changes: number;
@@ -70,6 +69,5 @@ export interface ChangeLog {
   purge(): Promise<void>;
   /** Reads how many changes the log contains, and how old they are. Scans no table. */
   size(): Promise<LogSize>;
-  /** Stops listening and polling. The database stays open. */
   close(): Promise<void>;
 }

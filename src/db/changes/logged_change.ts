@@ -121,7 +121,6 @@ function changeKind(op: string): Change["kind"] {
   return op === "insert" || op === "update" || op === "delete" || op === "truncate" ? op : "touch";
 }
 
-/** Changes of one row, the newest first. */
 export interface RowHistory {
   readonly changes: readonly PastChange[];
   /** The value of `before` for reading older changes, or null if the log has no older changes. */
@@ -229,7 +228,6 @@ export type OptimisticIds = ReadonlyMap<string, string>;
 /** The log position before a transaction writes. Null if each change names its transaction. */
 type LogMark = SqlValue;
 
-/** Returns the log position before a transaction writes. */
 export async function logPositionBefore(
   connection: Connection,
   reader: RowReader,

@@ -8,7 +8,6 @@ import { type ChangeLogSetup, engineOf } from "../engine/engine.ts";
 
 export interface OpenChangeLogOptions {
   readonly driver: Driver;
-  /** The tables to record. These tables must exist. */
   readonly tables: Iterable<TableInfo>;
   readonly changes: ResolvedChangesOptions;
   /** Receives the tables whose policies hide rows. Called when this set of tables has changed. */

@@ -33,7 +33,6 @@ export interface RoleLimits {
 /** A table whose policies a role bypasses when it reads a served table or view. */
 export interface PolicyBypass {
   readonly role: string;
-  /** The name of the protected table. */
   readonly of: string;
   /** Why the role bypasses policies, as a part of a sentence. Null if the served table has them. */
   readonly why: string | null;
@@ -141,7 +140,6 @@ export interface PollingListener {
   readonly findUntracked: (() => Promise<void>) | null;
 }
 
-/** How to check for changes of other processes. */
 export interface PollingMethod {
   readonly poll: () => Promise<boolean>;
   readonly minMs: number;

@@ -43,7 +43,6 @@ export interface PlanningEngine extends PlanningFacts {
 }
 
 export interface WrittenPart {
-  /** True if each statement must commit alone. */
   readonly isApart: boolean;
   readonly steps: readonly MigrationStep[];
 }

@@ -196,9 +196,7 @@ export type SqlToken =
   | { readonly kind: "quoted"; readonly text: string }
   /** A number, or a string without its quotes, in the SQL itself. */
   | { readonly kind: "literal"; readonly value: string; readonly isText: boolean }
-  /** An operator or a punctuation mark. */
   | { readonly kind: "sign"; readonly text: string }
-  /** An interpolated part, identified by its index. */
   | { readonly kind: "part"; readonly index: number };
 
 /** Parses a template's strings. Throws a plain Error for SQL that engines read differently. */

@@ -20,7 +20,6 @@ export type ValuePlace =
     readonly list: "none" | "bare" | "opened";
   }
   | { readonly kind: "rows"; readonly columns: readonly (ColumnInfo | null)[] }
-  /** A number of rows, after LIMIT or OFFSET. */
   | { readonly kind: "count" }
   /** The JavaScript type of the value determines how it is bound. */
   | {

@@ -36,7 +36,6 @@ export interface SnapshotState {
   sent: SentChanges | null;
 }
 
-/** Sends the changes that the client has missed. */
 export interface CatchUpState {
   readonly kind: "catch-up";
   readonly held: HeldRows | null;

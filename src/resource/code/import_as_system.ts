@@ -43,7 +43,6 @@ export interface ImportsFromCode {
 
 export function createImportsFromCode(
   { resources, ofSystem, bodyLimit: maxRecordBytes }: {
-    /** The resources by path below the base path. */
     readonly resources: ReadonlyMap<string, Resource>;
     readonly ofSystem: ResourceTransform;
     /** The largest size of a row, in bytes. */

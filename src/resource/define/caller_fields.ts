@@ -121,7 +121,6 @@ function createCallerFields(
   };
 }
 
-/** The maximum number of cached field lists. */
 const maxKnown = 256;
 
 function callerTags(

@@ -27,7 +27,6 @@ export interface CallerEtagRules {
 
 /** Each key belongs to one configured secret. */
 export interface EtagKeys {
-  /** The key for the hashes of new ETags. */
   readonly current: Uint8Array;
   /** The keys of older secrets, for ETags that clients received before a secret was rotated. */
   readonly older: readonly Uint8Array[];

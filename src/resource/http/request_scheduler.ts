@@ -7,7 +7,6 @@ import { type Clock, runAfterPendingIo, sleep } from "../../runtime/runtime.ts";
 /** A request that can wait. The scheduler reads the properties only if the request waits. */
 export interface WaitingRequest {
   readonly identity: string;
-  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 

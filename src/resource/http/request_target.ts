@@ -3,7 +3,6 @@ import { invalidParameter, type Problem } from "../../problem/problem.ts";
 export interface RequestTarget {
   /** The percent-encoded path as the client sent it, from the first slash on. */
   readonly path: string;
-  /** The query without the question mark. */
   readonly query: string;
 }
 

@@ -22,7 +22,6 @@ export class LineErrors {
     return this.#errors.length >= maxLineErrors;
   }
 
-  /** Adds an error, unless the maximum is reached. */
   add(error: LineError): void {
     if (!this.isFull) this.#errors.push(error);
   }

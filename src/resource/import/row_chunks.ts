@@ -182,7 +182,6 @@ class OpenChunk {
 /** A list of columns that many rows share. */
 export class RowShape {
   readonly columns: readonly ColumnInfo[];
-  /** The index of each column's value. */
   readonly places: ReadonlyMap<ColumnInfo, number>;
 
   constructor(columns: readonly ColumnInfo[]) {
@@ -203,7 +202,6 @@ export class RowShape {
 /** A row's values. Many rows share the list of columns: one map per row would need more memory. */
 export class ShapedRow implements InsertValues {
   readonly shape: RowShape;
-  /** The values in the order of the columns. */
   readonly cells: readonly unknown[];
 
   /** There must be one value for each column of the shape. */

@@ -106,7 +106,6 @@ export interface SharedParts {
 }
 
 export interface Resource extends SharedParts, CallerFields {
-  /** The table's name, for messages. */
   readonly name: string;
   /** The path of the resource, with the base path, percent-encoded: `/api/notes`. */
   readonly url: string;

@@ -49,7 +49,6 @@ interface GetOutcome {
   readonly bytes: ResponseByteBudget;
 }
 
-/** `GET /:id`: reads one row by its key. */
 export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   name: "get",
   access: "read",

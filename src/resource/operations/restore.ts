@@ -17,7 +17,6 @@ import { beforeUpdate } from "../write/run_hooks.ts";
 import { updateIfSameVersion } from "../write/update_and_delete.ts";
 import { deleteOperation, type PathWriteIntent, type PathWritePlan } from "./delete.ts";
 
-/** `POST /:id/restore`: restores a soft-deleted row. */
 export const restore: Operation<PathWriteIntent, PathWritePlan, WrittenRow> = {
   name: "restore",
   access: "update",

@@ -128,7 +128,6 @@ export type ResourcePaths = ReturnType<typeof createResourcePaths>;
 export function createResourcePaths(url: string) {
   const own: RoutesOfPath = new Map();
   const row: RoutesOfPath = new Map();
-  /** Routes without an id, like `/count`. */
   const fixed = new Map<string, RoutesOfPath>();
   /** Routes after the id of a row, like `/:id/restore`. */
   const belowRow = new Map<string, RoutesOfPath>();

@@ -52,7 +52,6 @@ export interface Included {
    * nested rows, and null if the parent must not have the member at all.
    */
   readonly placeOf: readonly (number | null)[];
-  /** The rows that are nested in `rows`. */
   readonly included: readonly Included[];
   /** The metrics that replace the rows, and their values for each place; null if rows are shown. */
   readonly aggregated: {

@@ -11,7 +11,6 @@ export interface RowFormat {
   writer(view: View, options: WriterOptions): RowWriter;
 }
 
-/** The options of a CSV file. */
 export interface WriterOptions {
   readonly delimiter: string;
   /** True to write a byte order mark, with which Excel recognizes UTF-8. */

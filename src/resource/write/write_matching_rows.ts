@@ -49,7 +49,6 @@ export async function writeMatchingRows<Values>(
   }
 }
 
-/** A matching row whose before-hook has run. */
 interface FoundRow<Values> {
   readonly key: Key;
   readonly values: Values;

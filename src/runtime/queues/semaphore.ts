@@ -25,7 +25,6 @@ export class Semaphore {
     return this.#waiting.sizeOf(identity) >= this.#maxWaiting / 2;
   }
 
-  /** Runs `work` when a slot is free. */
   async run<T>(work: () => Promise<T>, identity: string = ""): Promise<T> {
     if (this.#running >= this.#maxRunning) {
       // A finished job passes its slot to the next waiting job, so that newer jobs must wait.

@@ -11,7 +11,6 @@ export interface ClientOptions {
 
 export interface OpenSearchRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE" | "HEAD";
-  /** The percent-encoded path of the request. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: Record<string, unknown>;

@@ -222,7 +222,6 @@ async function writeEntries(
 /** Timeout of one write to an index, in milliseconds: shorter than a lease. */
 const writeMs = 30_000;
 
-/** Thrown if a lease is about to end. */
 class LateDrainer extends Error {}
 
 /** Thrown if the engine has refused a write, as opposed to an error when rows were read. */

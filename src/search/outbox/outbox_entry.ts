@@ -79,7 +79,6 @@ export function removeWriteIntent(entry: OutboxEntry, { id }: OutboxIntent): Out
   return withoutNothing({ ...entry, intents });
 }
 
-/** Adds an operation of {@link SearchOutbox.enqueue}. */
 export function addEnqueuedChange(
   entry: OutboxEntry | null,
   name: DocumentName,

@@ -62,7 +62,6 @@ export interface ForeignKeyShape {
 /** An index in the shape of a table, except a unique index of whole columns. */
 export interface IndexShape {
   readonly name: string;
-  /** The indexed columns or expressions. */
   readonly parts: readonly string[];
   readonly unique: boolean;
   readonly where: string | null;

@@ -5,9 +5,7 @@ import { missingIndexNames, type TableMigration } from "./table_migration.ts";
 
 /** An index or a constraint that is named after the old name of a table or column. */
 export interface PartToRename {
-  /** The existing name of the index or constraint. */
   readonly from: string;
-  /** The declared name of the index or constraint. */
   readonly to: string;
   /** The statement that creates the declared index, or null for a constraint. */
   readonly sql: string | null;

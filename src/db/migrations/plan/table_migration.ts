@@ -44,7 +44,6 @@ export class TableMigration {
     return includesName(this.#context.rights.allowDrop, `${this.label}.${name}`);
   }
 
-  /** Returns true if `keep` contains this undeclared column. */
   isKept(name: string): boolean {
     return includesName(this.#context.rights.keep, `${this.label}.${name}`);
   }

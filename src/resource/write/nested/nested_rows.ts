@@ -27,7 +27,6 @@ export interface EmbeddedRows {
   readonly rows: readonly NestedRow[];
 }
 
-/** A step of a nested write. */
 export type RowsStep =
   | {
     readonly kind: "create" | "find" | "update";

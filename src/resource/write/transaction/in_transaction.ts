@@ -84,7 +84,6 @@ export class WriteConnection implements Joinable<WrittenRows> {
     await this.#calls?.idle();
   }
 
-  /** Rejects later calls by server-side code. */
   close(): void {
     this.#calls?.close();
   }

@@ -39,7 +39,6 @@ export interface DraftRow extends NestedRow {
 export interface RelationRequests {
   readonly relation: Relation;
   readonly target: Resource;
-  /** The resource of the enclosing rows. */
   readonly owner: Resource;
   readonly requests: readonly AskedByRow[];
   parseCreated(sources: readonly RowSource[]): readonly NestedRow[];
