@@ -22,7 +22,6 @@ export interface ActAsOptions {
   readonly system?: string | undefined;
 }
 
-/** Returns a function that calls `as`, and throws a plain Error if the result is invalid. */
 export function identityFunction(
   { roles, as }: ActAsOptions,
 ): (user: User | null) => Required<ActAsIdentity> & { settings: Record<string, string> } {
@@ -87,7 +86,6 @@ export function byDatabase(
   };
 }
 
-/** Returns true if a scope of a resource is from {@link byDatabase}, and so grants all rows. */
 export function needsPolicies(auth: ScopeOptions | undefined): boolean {
   return Object.values(auth ?? {}).some((scope) => scope === byPolicies);
 }

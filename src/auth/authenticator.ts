@@ -74,10 +74,8 @@ export interface Router {
   fetch(request: Request, ...rest: never[]): Response | Promise<Response>;
 }
 
-/** Finds the user of each request's credential, and the time when the credential ends. */
 export type Credentials = ReturnType<typeof createCredentials>;
 
-/** Creates an app's {@link Credentials}, which call the authenticators in the order of the list. */
 export function createCredentials(
   authenticators: readonly Authenticator[],
   parseUser: (value: unknown) => User | null,
@@ -103,7 +101,6 @@ export function createCredentials(
   }
 
   return {
-    /** Returns the user that an authenticator finds, or null. An invalid credential is a 401. */
     identify: (request: Request) => identifyFrom(0, request),
     /** Returns the user of a credential, and remembers when the user's open streams must end. */
     accept,

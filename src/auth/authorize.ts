@@ -68,7 +68,6 @@ function visibleRows(own: Filter, user: User, policy: AccessPolicy): MaybePromis
   );
 }
 
-/** Returns the rows that every caller may access, plus the rows of the user's scope. */
 function grantedRows(
   access: Access,
   user: User | null,
@@ -144,12 +143,9 @@ export interface ScopeOptions<U extends User = User, Of = AnyTable> {
 }
 
 export interface AccessPolicy {
-  /** The kinds of access that every caller has to all rows. */
   readonly public: ReadonlySet<Access>;
-  /** By kind of access: the function that returns the filter of the rows that are public. */
   readonly publicScopes: ReadonlyMap<Access, PublicScopeFunction>;
   readonly scopes: ReadonlyMap<Access, ScopeFunction>;
-  /** Converts the result of a scope to a filter. `name` is e.g. `auth.read`. */
   resolve(result: ScopeResult, name: string): Filter;
 }
 
@@ -186,7 +182,6 @@ export interface User {
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Returns true if every store can hold the text: it has no NUL and no lone surrogate. */
 export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
@@ -206,7 +201,6 @@ export function createUserParser(observe: Observer): (value: unknown) => User | 
   };
 }
 
-/** Parses a user that a middleware has set. Returns null for an anonymous caller. */
 export function parseUser(value: unknown): User | null {
   if (typeof value !== "object" || value === null || !("id" in value)) return null;
   if (typeof value.id !== "string" || value.id === "" || !isStorable(value.id)) return null;

@@ -43,31 +43,26 @@ interface IdempotencyContext
   readonly store: IdempotencyStore;
 }
 
-/** The claim of a request, and the client whose storage limit the response counts against. */
 export type RequestClaim = IdempotencyClaim & { readonly share: string };
 
 interface IdempotentWork {
   execute(claim: RequestClaim): Promise<RequestExecution>;
-  /** Throws if the caller no longer has the right to the operation. */
   authorize(): Promise<void>;
   /** Counts a stored response as being sent. Throws if too many responses are being sent. */
   send(reply: Reply): void;
 }
 
-/** The limits that apply to a request before it is executed. */
 export interface IdempotentAdmission {
   /** Returns true if the limits will probably refuse the request. Takes no tokens. */
   isDoubtful(): Promise<boolean>;
-  /** Throws a 428 or 429 if the limits refuse the request. */
   admit(): void | Promise<void>;
-  /** Refunds the tokens that were taken, because a replayed response is free. */
   refund(): void;
 }
 
 /**
- * Executes a request with an Idempotency-Key, or replays the response to an equal earlier request.
- * Throws `idempotency-key-reused` (422) if a different request had the key, `idempotency-in-flight`
- * (409) while the first request runs, and the errors of {@link IdempotentWork.authorize}.
+ * Executes a request, or replays the response to an equal earlier request. Throws
+ * `idempotency-key-reused` (422) if a different request had the key, `idempotency-in-flight` (409)
+ * while the first request runs, and the errors of {@link IdempotentWork.authorize}.
  */
 export async function answerOnce(
   request: IdempotentRequest,
@@ -164,7 +159,6 @@ async function replay(
   return reply;
 }
 
-/** Renews the claim regularly until the returned function is called. */
 function keepRenewing(claim: IdempotencyClaim, { store, clock, observe }: IdempotencyContext) {
   let isStopped = false;
   let cancel = () => {};
@@ -222,10 +216,7 @@ export interface ResponseStorageLimits {
   readonly ttlMs: number;
 }
 
-/**
- * Returns the response to store, or null if it must not be replayed. Omits a too large body. If the
- * client's limit is used up, omits long bodies and keeps the response for five minutes at most.
- */
+/** Null if not to be replayed. If the limit is used up, omits long bodies, and expires early. */
 export function toStoredResponse(
   reply: Reply,
   share: string,
@@ -242,7 +233,6 @@ export function toStoredResponse(
   return { answer: bytes > maxShortBytes ? withoutBody(answer) : answer, keepMs };
 }
 
-/** Returns the error for a repetition if the first response was not stored completely. */
 function answerNotKeptProblem(answer: StoredAnswer | null): Problem {
   const { status, headers: { location = "" } = {} } = answer ?? {};
   return new Problem(
@@ -284,7 +274,6 @@ function withoutBody(answer: StoredAnswer): StoredAnswer {
 
 const maxAnswerBytes = 1024 ** 2;
 
-/** Approximate size of a record without its response, in bytes. */
 const recordBytes = 500;
 
 /** How long a response is kept if its client's limit is used up, in milliseconds. */

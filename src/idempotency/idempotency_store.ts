@@ -1,7 +1,6 @@
 /**
- * Stores the responses to requests with an idempotency key. Only one request at a time has the
- * claim on a key. A claim that is not renewed expires, so that a process that has ended does not
- * keep it. All methods reject with a {@link StoreError} if the store fails.
+ * Only one request at a time has the claim on a key. A claim that is not renewed expires, so that a
+ * process that has ended does not keep it. All methods reject with a {@link StoreError}.
  */
 export interface IdempotencyStore {
   /** Claims a key. Returns the stored record if another request has the key, or has had it. */
@@ -20,11 +19,9 @@ export interface IdempotencyStore {
 export const idempotencyLeaseMs = 30_000;
 
 export interface IdempotencyClaim {
-  /** The hash of the caller, the method, the path and the key: 43 characters. */
   readonly id: string;
   /** The hash of the request's content: requests with one key must have the same hash. */
   readonly fingerprint: string;
-  /** Distinguishes this claim from all others on the key. */
   readonly owner: string;
   /** The client whose storage limit the response counts against; absent if no limit applies. */
   readonly share?: string | undefined;

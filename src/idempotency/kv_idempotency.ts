@@ -15,14 +15,12 @@ export interface KvIdempotencyOptions {
   readonly store: KeyValue;
   readonly ttlMs: number;
   readonly clock: Clock;
-  /** How long a claim lasts without renewal. Default: {@link idempotencyLeaseMs}. */
   readonly leaseMs?: number;
 }
 
 /**
- * Stores idempotency records in the key-value store. A response is stored after the commit of its
- * write. If the process ends before it has stored the response, a repeated request is executed
- * again after the claim has expired.
+ * A response is stored after the commit of its write. If the process ends in between, a repeated
+ * request is executed again after the claim has expired.
  */
 export class KvIdempotency implements IdempotencyStore {
   readonly #options: KvIdempotencyOptions;
@@ -119,7 +117,6 @@ export class KvIdempotency implements IdempotencyStore {
     };
   }
 
-  /** Runs `change` if the claim is still valid and no response is stored. */
   async #whileClaimed(
     claim: IdempotencyClaim,
     change: (key: KeyValueKey, versionstamp: string | null) => Promise<boolean>,
@@ -149,15 +146,12 @@ interface KeyRecord {
   readonly owner: string;
   readonly fingerprint: string;
   readonly leaseUntilMs: number;
-  /** The beginning of the response; null while the request is executed. */
   readonly answer: AnswerHead | null;
 }
 
 /** The beginning of a stored response. The rest of a long response is in other records. */
 interface AnswerHead {
-  /** The first bytes; all of them if the response is short. */
   readonly first: Uint8Array;
-  /** Number of other records with the rest of the response. */
   readonly parts: number;
 }
 

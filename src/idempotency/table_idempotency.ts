@@ -31,7 +31,6 @@ export interface TableIdempotencyOptions extends Pick<Runtime, "clock" | "random
   readonly ttlMs: number;
 }
 
-/** Stores idempotency records in the table `_service_idempotency` of the resource's database. */
 export class TableIdempotency implements IdempotencyStore {
   readonly #options: TableIdempotencyOptions;
   #preparation: Promise<void> | null = null;
@@ -200,7 +199,6 @@ const records = table("_service_idempotency", {
   fingerprint: text().notNull(),
   leaseUntil: integer().notNull().as("lease_until"),
   expiresAt: integer().notNull().as("expires_at"),
-  /** The response as JSON; null while the request is executed. */
   answer: text(),
 });
 
@@ -224,7 +222,6 @@ interface Found {
   readonly answer: string | null;
 }
 
-/** Returns the condition that a claim is still valid and has no response yet. */
 function whereHeld({ id, owner }: IdempotencyClaim): Fragment {
   return sql`WHERE id = ${id} AND owner = ${owner} AND answer IS NULL`;
 }

@@ -1,9 +1,6 @@
 export type StopSignal = "SIGTERM" | "SIGINT";
 
-/**
- * Calls `stop` when this process must end. `reachedChildren` is true if the signal was also sent to
- * child processes. Returns a function that removes the listeners.
- */
+/** `reachedChildren` is true if the signal was also sent to child processes. */
 export function onStopSignals(
   stop: (signal: StopSignal, reachedChildren: boolean) => void,
 ): () => void {

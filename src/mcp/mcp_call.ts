@@ -6,7 +6,6 @@ export interface McpHandlerDependencies {
   readonly options: ResolvedMcp;
   readonly schema: ServiceSchema;
   readonly version: string;
-  /** The path at which the whole app is mounted. */
   readonly mountedAt: string;
   readonly maxRequestBytes: number;
   readonly observe: Observer;
@@ -14,7 +13,6 @@ export interface McpHandlerDependencies {
 
 export interface McpCall {
   readonly request: Request;
-  /** The caller's user id, or null for an anonymous caller. */
   readonly user: string | null;
   /** Resolves when the service uses the current table definitions. Absent if they never change. */
   readonly current?: () => Promise<void>;

@@ -25,7 +25,6 @@ export interface ToolResource {
   readonly hasEtag: boolean;
 }
 
-/** The arguments of a tool call, which the tool's schema has validated. */
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
 const maxRows = 20;
@@ -33,7 +32,6 @@ const maxRows = 20;
 /** The number of fields, besides the key, in the response to a tool call without `select`. */
 const defaultFields = 8;
 
-/** Sends one or two requests to the service. Throws a {@link ToolRefusal}. */
 export async function runTool(
   name: ToolName,
   args: ToolArguments,
@@ -74,7 +72,6 @@ async function listResources(args: ToolArguments, context: ToolContext): Promise
   return { data: page, nextCursor: next < entries.length ? String(next) : null };
 }
 
-/** Returns a function that finds a resource's name by its path, including the mount path. */
 function namesByPath({ resources, indexBase }: ToolContext): (path: string) => string {
   const names = new Map([...resources].map(([name, one]) => [indexBase + one.path, name]));
   return (path) => names.get(path) ?? path;

@@ -16,7 +16,6 @@ export interface ToolResponse {
 
 export type SendToolRequest = (request: ToolRequest) => Promise<ToolResponse>;
 
-/** An error that the model receives. The message says what failed and what to do. */
 export class ToolRefusal extends Error {}
 
 export interface ToolRequestsOptions {

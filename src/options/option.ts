@@ -1,7 +1,6 @@
 import { nearestName } from "../problem/nearest_name.ts";
 import { showValue } from "../problem/show_value.ts";
 
-/** The position of an option in the configuration, for error messages. */
 export interface OptionLocation {
   /** The beginning of a message: `Cannot start`, `Cannot serve "notes"`. */
   readonly subject: string;
@@ -9,7 +8,6 @@ export interface OptionLocation {
   readonly path: string;
 }
 
-/** The values that an option accepts, as data for documentation and other programs. */
 export type OptionShape =
   | { readonly kind: "number"; readonly whole: boolean; readonly from: number; readonly to: number }
   | { readonly kind: "name"; readonly names: readonly string[] }
@@ -22,7 +20,6 @@ export type OptionShape =
 export interface OptionRules {
   /** The text after "must be" in messages, e.g. `a whole number from 1 to 32`. */
   readonly takes: string;
-  /** Returns true if the option accepts `given`. `readParts` then checks the value's members. */
   readonly fits: (given: unknown) => boolean;
   readonly shape: OptionShape;
   /** Reads the members of an accepted value. If absent, the value remains unchanged. */
@@ -67,7 +64,6 @@ export class Option<T> {
     });
   }
 
-  /** Returns a copy of this option with messages for frequent mistakes. */
   advising(advice: (given: unknown) => string | null): Option<T> {
     return new Option({ ...this.rules, advice });
   }
@@ -80,7 +76,6 @@ export class Option<T> {
     return new Option({ ...this.rules, takes, fits: passes });
   }
 
-  /** Throws a plain Error whose message names the option. */
   read(given: unknown, place: OptionLocation): T {
     const { takes, fits, readParts, advice, isRequired, defaultValue } = this.rules;
     const value = given === undefined ? defaultValue : given;
@@ -112,7 +107,6 @@ export type Described<Options> = {
   >;
 };
 
-/** The values of a group's members after reading: the given values, or the defaults. */
 export type OptionValues<Members> = {
   readonly [Name in keyof Members]: Members[Name] extends Option<infer T> ? T : never;
 };
@@ -137,17 +131,13 @@ export function group<Members extends Readonly<Record<string, Option<unknown>>>>
   });
 }
 
-/**
- * Returns {@link group} for the options of a type. The compiler then reports a member that is
- * missing, superfluous or of the wrong type.
- */
+/** {@link group} for a type: the compiler reports a missing, superfluous or wrong member. */
 export function groupOf<Options>(): <Members extends Described<Options>>(
   members: Members & Readonly<Record<Exclude<keyof Members, keyof Options>, never>>,
 ) => Option<OptionValues<Members> | undefined> {
   return (members) => group(members);
 }
 
-/** Describes an object whose members can have any names. `each` describes every member. */
 export function mapOf<T>(each: Option<T>): Option<Readonly<Record<string, T>> | undefined> {
   return new Option({
     takes: "an object",

@@ -1,6 +1,5 @@
 import { Option } from "./option.ts";
 
-/** The range of a number. Without `to`, there is no upper limit. */
 export interface NumberRange {
   readonly from: number;
   readonly to?: number;
@@ -61,10 +60,7 @@ export function oneOf<const Name extends string>(
   });
 }
 
-/**
- * Describes a string that matches a pattern and has no control characters. The string must not be a
- * secret, because messages show it. `takes` follows "must be" in messages.
- */
+/** Describes a string without control characters. It must not be a secret: messages show it. */
 export function textLike(takes: string, pattern: RegExp): Option<string | undefined> {
   return new Option({
     takes,

@@ -19,10 +19,7 @@ export function nearestName(
   return best;
 }
 
-/**
- * Returns the visible field that is nearest to a name from a client. Field names must be more
- * similar than option names, because half of a field name often equals half of another.
- */
+/** Field names must be more similar than option names: halves of field names are often equal. */
 export function nearestField(text: string, candidates: readonly string[]): string | null {
   // The time grows with the square of the length, so long names are not compared.
   if (text.length > maxComparedLength) return null;
@@ -34,14 +31,12 @@ export function nearestField(text: string, candidates: readonly string[]): strin
 
 const maxComparedLength = 100;
 
-/** Returns `. Did you mean "name"?`, or "" if no name is similar. */
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const near = nearestField(text, candidates);
   // The name is quoted as in a filter, because it can contain any characters.
   return near === null ? "" : `. Did you mean ${JSON.stringify(near)}?`;
 }
 
-/** Returns how many characters to add, remove, change or swap in order to turn `from` into `to`. */
 function editDistance(from: string, to: string): number {
   let above: readonly number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
@@ -71,15 +66,13 @@ export function namesByNormalForm(names: Iterable<string>): NamesByNormalForm {
   return byPlain;
 }
 
-/** Returns the form in which `order_by`, `orderby` and `orderBy` are equal. */
 export function normalFormOf(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, "");
 }
 
 /**
- * Returns the known name that is so similar to `name` that the caller can mean no other name. Use
- * this function if unknown names are allowed. If unknown names are errors, use {@link nearestName},
- * which also returns less similar names.
+ * The name is so similar that the caller can mean no other. If unknown names are errors, use
+ * {@link nearestName}, which also returns less similar names.
  */
 export function nearMissOf(name: string, names: NamesByNormalForm): string | undefined {
   const plain = normalFormOf(name);

@@ -71,7 +71,6 @@ export class Problem extends Error {
   }
 }
 
-/** Returns the problem of an invalid parameter or header. */
 export function invalidParameter(detail: string, options: ProblemOptions = {}): Problem {
   return new Problem("invalid-parameter", detail, options);
 }

@@ -1,9 +1,6 @@
 import { inspect } from "node:util";
 
-/**
- * The `default:` branch of an exhaustive switch. If a case is missing, the call does not compile.
- * At run time, throws for a value outside of the type.
- */
+/** The `default:` branch of an exhaustive switch: a missing case does not compile. */
 export function unreachable(value: never): never {
   throw new Error(`Cannot go on: there is no case for ${inspect(value, { depth: 0 })}`);
 }

@@ -34,10 +34,7 @@ export function base64ToBytes(text: string): Uint8Array {
   return new Uint8Array(bytes);
 }
 
-/**
- * Decodes base64url (RFC 4648, section 5) into `bytes`. Returns true only for the canonical
- * spelling: with other spellings, a single-use token would be usable several times.
- */
+/** Returns true only for the canonical spelling: else a single-use token would be usable twice. */
 export function decodeBase64url(text: string, from: number, bytes: Uint8Array): boolean {
   const part = text.slice(from, from + base64urlLength(bytes.length));
   const decoded = Buffer.from(part, "base64url");

@@ -44,7 +44,6 @@ th { color: var(--faint); font-weight: normal }
 
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-/** Returns a Content-Security-Policy. `styles` are the sources of additional style sheets. */
 export function securityPolicyOf(styles: string, ...directives: readonly string[]): string {
   return [
     "default-src 'none'",
@@ -56,5 +55,4 @@ export function securityPolicyOf(styles: string, ...directives: readonly string[
   ].join("; ");
 }
 
-/** The Content-Security-Policy of pages with one style sheet, without scripts and requests. */
 export const pageSecurityPolicy: string = securityPolicyOf("");

@@ -1,4 +1,3 @@
-/** Parses UTF-8 bytes. Returns null for anything except a JSON object. */
 export function parseJsonObject(bytes: Uint8Array): object | null {
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

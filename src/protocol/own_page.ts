@@ -1,7 +1,4 @@
-/**
- * Returns true if a page of the service's or a trusted origin sent the request. Null without
- * `Sec-Fetch-Site` and `Origin`, which browsers add to every write (RFC 6454).
- */
+/** Null without `Sec-Fetch-Site` and `Origin`, which browsers add to every write (RFC 6454). */
 export function isFromOwnPage(
   { headers, url }: Request,
   trustedOrigins: ReadonlySet<string>,

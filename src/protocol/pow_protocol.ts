@@ -1,4 +1,3 @@
-/** The header names of the proof-of-work protocol, in lower case. */
 export const powHeaders = {
   challenge: "service-pow-challenge",
   difficulty: "service-pow-difficulty",
@@ -13,7 +12,6 @@ export const powAlgorithm = "sha256";
 /** The maximum length of a nonce, in characters. */
 export const maxNonceLength = 64;
 
-/** Returns true if a digest begins with at least `bits` zero bits. */
 export function hasLeadingZeroBits(digest: Uint8Array, bits: number): boolean {
   let zeros = 0;
   for (const byte of digest) {

@@ -46,7 +46,6 @@ export const problemCodes = {
 /** The slug of a problem code: the last segment of the problem's `type`, such as `not-found`. */
 export type ProblemSlug = keyof typeof problemCodes;
 
-/** The base path of the pages that explain problems. */
 export const problemTypeBase = "/__service/problems/";
 
 /** The body of an `application/problem+json` response (RFC 9457, formerly RFC 7807). */

@@ -1,4 +1,3 @@
-/** A response as plain data, from which the pipeline creates a `Response` at the end. */
 export interface Reply {
   readonly status: number;
   /** The headers, with lower-case names. */
@@ -7,5 +6,4 @@ export interface Reply {
   readonly body: string | ReadableStream<Uint8Array> | null;
 }
 
-/** The content type of every JSON response except problems. */
 export const jsonContentType = "application/json";

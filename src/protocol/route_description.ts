@@ -3,13 +3,11 @@ import type { ProblemSlug } from "./problem_codes.ts";
 /** JSON Schema in the dialect of OpenAPI 3.0. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The OpenAPI description of a route that belongs to no resource. */
 export interface RouteDescription {
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
   readonly body?: JsonSchema;
-  /** The content type of a body that is not JSON. */
   readonly bodyType?: string;
   /** The descriptions of successful responses, by status; null for a response without a body. */
   readonly answers: Readonly<Record<number, ResponseDescription | null>>;

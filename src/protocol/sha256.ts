@@ -1,6 +1,5 @@
 /** SHA-256 (FIPS 180-4). The platform's functions cannot continue from an intermediate state. */
 
-/** The size of a block of SHA-256, in bytes. */
 export const blockBytes = 64;
 
 export function sha256(message: Uint8Array): Uint8Array<ArrayBuffer> {
@@ -26,7 +25,6 @@ export function stateAfter(blocks: Uint8Array): Int32Array {
   return state;
 }
 
-/** The length of the message schedule of SHA-256, in words. */
 export const scheduleWords = 64;
 
 /** Compresses the big-endian block in the first 16 words of `schedule`. Inlined for speed. */

@@ -64,9 +64,7 @@ function endOfFirst(text: string, part: Part, from: number, to: number): number 
   return at < 0 || at + literal.length > to ? -1 : at + literal.length;
 }
 
-/**
- * The algorithm Shift-And: bit n is set if the last n + 1 characters match the first of the part.
- */
+/** The algorithm Shift-And: bit n is set if the last n + 1 characters match the part's first. */
 function endOfFirstPattern(text: string, part: Part, from: number, to: number): number {
   const { words, masks, other, offsets } = masksOf(part);
   const state = new Int32Array(words);

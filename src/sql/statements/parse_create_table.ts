@@ -184,7 +184,6 @@ class TokenReader {
     return this.#token(this.at++).toLowerCase();
   }
 
-  /** Returns the names of a list in parentheses, without collations and directions. */
   names(): string[] {
     if (!this.takes("(")) return [];
     const list = [this.name()];
@@ -206,7 +205,6 @@ class TokenReader {
     return this.textOf(from, this.at - 1);
   }
 
-  /** Parses a DEFAULT: an expression in parentheses, a literal with its sign, or a word. */
   defaultClause(): string {
     const from = this.at;
     const isBlob = this.isWord("X") && this.#token(this.at + 1).startsWith("'");
