@@ -131,10 +131,12 @@ class SqliteChangeLog implements ChangeLog {
     const { driver } = this.#options;
     const connection = limits === undefined ? driver : driver.reads(limits);
     const { text, values } = statement;
-    const [before, result] = await Promise.all([
-      this.end(),
-      connection.query({ text: `SELECT ${logEnd}, q.* FROM (${text}) AS q`, values }),
-    ]);
+    // The position is read first: `result` must contain all changes up to the position.
+    const before = await this.end();
+    const result = await connection.query({
+      text: `SELECT ${logEnd}, q.* FROM (${text}) AS q`,
+      values,
+    });
     const [row] = result.rows;
     return {
       rows: result.rows.map((row) => row.slice(3)),

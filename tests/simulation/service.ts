@@ -1,0 +1,154 @@
+import { type App, createApp } from "../../src/app/app.ts";
+import type { Database } from "../../src/db/database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
+import { all } from "../../src/filter/builders.ts";
+import { rsql } from "../../src/filter/filter_text.ts";
+import { type LiveLimits, liveLimits } from "../../src/live/live_limits.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
+import type { Observation, Runtime } from "../../src/runtime/runtime.ts";
+import { integer, text } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/table.ts";
+import { Chance } from "../live/checker/chance.ts";
+import { Scheduler } from "./scheduler.ts";
+import { CommitHints, simulatedDriver } from "./simulated_driver.ts";
+
+export const projects = table("projects", {
+  id: integer().primaryKey(),
+  ownerId: text().as("owner_id"),
+  name: text(),
+});
+
+export const items = table("items", {
+  id: integer().primaryKey(),
+  projectId: integer().as("project_id"),
+  rank: integer().notNull().default(0),
+  title: text(),
+  version: integer().notNull().default(1),
+});
+
+/** Two simulated processes with one database. */
+export interface SimulatedService {
+  readonly scheduler: Scheduler;
+  /** The database without seams. */
+  readonly base: Database;
+  /** The database as another program uses it, with seams. */
+  readonly outside: Database;
+  readonly apps: readonly App[];
+  readonly observations: Observation[];
+  close(): Promise<void>;
+}
+
+const processCount = 2;
+
+/** Opens the processes. `seed` decides their limits and their random bytes. */
+export async function openService(seed: number): Promise<SimulatedService> {
+  const scheduler = new Scheduler();
+  const chance = new Chance(seed);
+  const usual = { ...liveLimits };
+  Object.assign(liveLimits, smallLimits(chance));
+  const observations: Observation[] = [];
+  const runtime: Runtime = {
+    clock: scheduler.clock,
+    random: { bytes: (length) => Uint8Array.from({ length }, () => chance.below(256)) },
+    environment: () => undefined,
+    observe: (observation) => void observations.push(observation),
+  };
+  const base = await openDatabase("sqlite::memory:", { clock: scheduler.clock });
+  await base.createTables([projects, items]);
+  const open = (name: string) => {
+    const process = { name, hints: new CommitHints(scheduler) };
+    return openDatabase(simulatedDriver(base.driver, scheduler, process));
+  };
+  const apps: App[] = [];
+  while (apps.length < processCount) {
+    const app = await openApp(await open(`app ${apps.length}`), runtime);
+    await warmUp(app);
+    apps.push(app);
+  }
+  return {
+    scheduler,
+    base,
+    outside: await open("outside"),
+    apps,
+    observations,
+    async close() {
+      for (const app of apps) await app.close();
+      await base.close();
+      Object.assign(liveLimits, usual);
+    },
+  };
+}
+
+function openApp(db: Database, runtime: Runtime): Promise<App> {
+  const writers = { create: () => all(), update: () => all(), delete: () => all() };
+  const rows = (user: { readonly id: string }) =>
+    user.id === "root" ? all() : rsql`project.ownerId==${user.id}`;
+  const own = (user: { readonly id: string }) =>
+    user.id === "root" ? all() : rsql`ownerId==${user.id}`;
+  return createApp({
+    db,
+    secret: "a secret for the tests only",
+    runtime,
+    subscribe: { maxPerUser: 1_000, maxPerAddress: 1_000 },
+    auth: {
+      middleware: async (context, next) => {
+        const id = context.req.header("x-user");
+        if (id !== undefined) context.set("user", { id });
+        await next();
+      },
+    },
+    resources: [
+      resource(projects, { id: projects.id, auth: { ...writers, read: own, subscribe: own } }),
+      resource(items, {
+        id: items.id,
+        auth: { ...writers, read: rows, subscribe: rows },
+        etag: { versionField: items.version },
+        relations: {
+          project: { type: "belongsTo", resource: projects, foreignKey: items.projectId },
+        },
+      }),
+    ],
+  });
+}
+
+/** Limits that a few rows and changes already reach. */
+function smallLimits(chance: Chance): Partial<LiveLimits> {
+  return {
+    maxHeldRows: chance.pick([0, 2, 10_000]),
+    maxRowsPerPage: chance.pick([1, 2, 500]),
+    maxChangesAtOnce: chance.pick([1, 3, 500]),
+    maxUnreadBytes: chance.pick([1, 300, 64 * 1024]),
+    maxEventBytes: chance.pick([300, 1024 * 1024]),
+    ringBuffer: chance.pick([
+      { changes: 2, bytes: 1_000_000 },
+      { changes: 8, bytes: 1_000_000 },
+      { changes: 20_000, bytes: 1_000_000 },
+    ]),
+  };
+}
+
+/** Loads the modules that requests load when they first need them: loading takes real time. */
+async function warmUp(app: App): Promise<void> {
+  const send = async (method: string, path: string, body?: unknown, match?: string) => {
+    const headers = { "x-user": "root", "content-type": "application/json" };
+    const request = new Request(`http://test/api/${path}`, {
+      method,
+      headers: { ...headers, ...(match === undefined ? {} : { "if-match": match }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const { status, body: stream } = await app.fetch(request);
+    await stream?.cancel();
+    if (status >= 300) throw new Error(`${method} ${path}: ${status}`);
+  };
+  await send("POST", "projects", { id: 1, ownerId: "ada" });
+  await send("POST", "items", { id: 1, projectId: 1 });
+  await send("PATCH", "items/1", { projectId: 1 });
+  await send("PATCH", "items/1", { rank: 1 }, 'W/"2"');
+  await send("PATCH", "projects/1", { ownerId: "bob" });
+  for (const query of ["", "include=project", "filter=rank>0", "filter=rank>0&include=project"]) {
+    await send("GET", `items?${query}`);
+    await send("GET", `items/subscribe?${query}`);
+  }
+  await send("DELETE", "items/1");
+  await send("DELETE", "projects/1");
+}
