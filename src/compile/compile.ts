@@ -229,7 +229,7 @@ function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
   }`;
 }
 
-/** Returns OR ABORT only for tables with ON CONFLICT: it overrides INSERT OR IGNORE of triggers. */
+/** OR ABORT overrides INSERT OR IGNORE of triggers, so only tables with ON CONFLICT get it. */
 function orAbort({ table }: InsertPlan | UpdatePlan, { conflicting }: CompileContext): Fragment {
   return rawSql(conflicting.has(table) ? " OR ABORT" : "");
 }

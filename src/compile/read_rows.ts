@@ -44,7 +44,7 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
   return sql`${page(columns)}${limitTo(plan)}${locks ? dialect.rowLock : rawSql("")}`;
 }
 
-/** Returns the ranges of rows that a plan reads in turn: only one for locks or without a limit. */
+/** Returns the ranges of rows that a plan reads in turn: one range for locks or without a limit. */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   const { order, after, from, limit, lock, added } = plan;
   if (from !== undefined) {

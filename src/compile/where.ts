@@ -272,8 +272,8 @@ export function withFunctionColumns(plan: Plan): Plan {
 }
 
 /**
- * Returns SQL for a table in FROM: its name, or a subquery with computed columns in `used`, which
- * Postgres merges into the statement, so that an index applies.
+ * Returns the table's name or, for computed columns in `used`, a subquery. Postgres merges the
+ * subquery into the statement, so that an index applies.
  */
 export function rowsWithFunctions(table: TableInfo, used: readonly ColumnInfo[]): Fragment {
   const { rows = tableName(table) }: Parameters<typeof tableName>[0] = table;

@@ -10,7 +10,7 @@ export type RetryRandomness = Pick<Runtime, "random">;
 export interface TransactOptions {
   /**
    * True if the work has only one writing statement, which then runs without a transaction on the
-   * connection for single writes. With two, a retry could run the first statement twice.
+   * connection for single writes. With two statements, a retry could run the first statement twice.
    */
   readonly isAutocommit?: boolean;
 }
@@ -66,7 +66,7 @@ export interface TransactionGuard {
 }
 
 export function transactionGuard(): TransactionGuard {
-  // After its transaction has ended, work can continue and use the driver: `open` is then false.
+  // `open` is false after the transaction: its work can continue, and may use the driver again.
   const transactions = new AsyncLocalStorage<{ open: boolean }>();
   return {
     check() {

@@ -19,8 +19,8 @@ export interface LiveView {
   readonly shown: readonly ShownRelation[];
   readonly rights: readonly ViewRight[];
   /**
-   * Converts rows to the rows that clients see. Returns a promise only to read related rows, and if
-   * these are too many, only the first rows. Reads count against the limits of `identity`.
+   * Returns the rows as clients see them; a promise only to read related rows. With too many
+   * related rows, returns only the first rows. Reads count against the limits of `identity`.
    */
   present(rows: readonly Row[], identity: string): MaybePromise<readonly Row[]>;
 }

@@ -192,7 +192,7 @@ function selectsUnknown(select: string | undefined, { table: { byName } }: Resou
   return select !== undefined && !splitNames(select).every((name) => byName.has(nameOfItem(name)));
 }
 
-/** Returns true if a body sets a generated column. The column may have become an ordinary one. */
+/** Returns true if a body sets a generated column, which may be an ordinary column by now. */
 function hasGenerated(body: unknown, { table: { columns } }: Resource): boolean {
   if (typeof body !== "object" || body === null) return false;
   const generated = columns.filter((column) => column.generated);

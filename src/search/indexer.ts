@@ -28,7 +28,7 @@ export interface Indexer {
 export interface PendingIndexing {
   /** Called after the commit. The response of the write waits for the result. */
   committed(): MaybePromise<void>;
-  /** Called if no commit was confirmed. `isCertain` is false if it may have happened anyway. */
+  /** Called if no commit was confirmed. `isCertain` is false if the commit may have happened. */
   failed(isCertain: boolean): MaybePromise<void>;
 }
 
@@ -46,7 +46,7 @@ export type IndexErrorHandler = (error: unknown, failed: FailedIndexing) => Mayb
 export type ReportFailure = (error: unknown, keys: readonly Key[]) => Promise<void>;
 
 /**
- * Indexes rows during their write. An index in the table's own database is written in the same
+ * Indexes rows during their write. A write to an index in the table's own database shares the
  * transaction, but cannot make it fail. Any other index is written after the commit and before the
  * response. A failed change is retried once after the commit, then reported and dropped.
  */

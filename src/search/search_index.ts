@@ -28,7 +28,7 @@ export interface IndexDescription {
 
 export interface SearchIndex extends IndexDescription {
   readonly reader: RowReader;
-  /** The columns of the key and the fields. Always the same array, the cache key of decoders. */
+  /** The columns of the key and the fields. Decoders are cached by the identity of this array. */
   readonly columns: readonly ColumnInfo[];
   /** The filter of the rows to index: all rows, of any user, that are not soft-deleted. */
   readonly undeleted: Filter;

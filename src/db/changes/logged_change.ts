@@ -238,7 +238,7 @@ export async function logPositionBefore(
   return rows[0]?.[0] ?? 0;
 }
 
-/** Returns the ids without those of unrecorded tables and of rows that nothing has written. */
+/** Writes the ids to the rows' changes since `since`, and returns the ids of rows with changes. */
 export async function recordOptimisticIds(
   connection: Connection,
   { table, ids, since }: {

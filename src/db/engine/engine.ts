@@ -34,7 +34,7 @@ export interface RoleLimits {
 export interface PolicyBypass {
   readonly role: string;
   readonly of: string;
-  /** Why the role bypasses policies, as a part of a sentence. Null if the served table has them. */
+  /** The reason of the bypass, as a part of a sentence. Null for policies of the served table. */
   readonly why: string | null;
 }
 
@@ -70,7 +70,7 @@ interface ConstraintsEngine {
 export type AnnounceRemoval = (parts: readonly RemovablePart[]) => void;
 
 interface InstalledEngine {
-  /** A query for a fingerprint of the change log's triggers. Each of these triggers affects it. */
+  /** A query for a fingerprint of the change log's triggers, which changes with each trigger. */
   readonly triggers: string;
   /** A table expression whose column `name` contains the names of tables, views and indexes. */
   readonly relations: string;
@@ -87,7 +87,7 @@ interface InstalledEngine {
 
 export interface CatalogEngine {
   introspect(driver: Driver, options: IntrospectOptions): Promise<Introspection>;
-  /** A query for a fingerprint of the schema. Each table, constraint and trigger affects it. */
+  /** A query for a fingerprint that changes with each table, constraint and trigger. */
   readonly schemaVersion: string;
   hasTable(table: Pick<TableInfo, "schema" | "name">): Statement;
   /** A statement that prevents two processes from creating a table simultaneously, or null. */
@@ -136,7 +136,7 @@ export interface ChangeHints {
 
 export interface PollingListener {
   readonly notify: () => void;
-  /** Records other programs' writes to tables without triggers. Null if none can be found. */
+  /** Records other programs' writes to tables without triggers. Null if nothing can detect them. */
   readonly findUntracked: (() => Promise<void>) | null;
 }
 

@@ -19,7 +19,7 @@ export interface ComparisonEngine extends ComparisonFacts {
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
   /** Returns a parsed declaration with the types as the engine's catalog prints them. */
   declaredShape(parsed: TableShape): TableShape;
-  /** Returns tables with expressions as the catalog prints them. Null if that changes nothing. */
+  /** Returns tables with expressions as the catalog prints them. Null if none would change. */
   readonly written:
     | ((
       connection: Connection,

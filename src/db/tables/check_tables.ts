@@ -81,7 +81,7 @@ async function missingParts(
     for (const column of table.columns) {
       if (await tableExists({ table, driver }, [column])) continue;
       missing.push(column.dbName);
-      // With the option `casing: "snake_case"`, Drizzle converts names like this.
+      // With the option `casing: "snake_case"`, Drizzle converts names in this way.
       const words = column.dbName.match(/[\da-z]+|[A-Z]+(?![a-z])|[A-Z][\da-z]+/g) ?? [];
       const dbName = words.join("_").toLowerCase();
       const isCased = await tableExists({ table, driver }, [{ ...column, dbName }]);

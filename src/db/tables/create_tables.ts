@@ -10,7 +10,7 @@ import type { Connection, Driver } from "../driver.ts";
 import { type CatalogEngine, engineOf } from "../engine/engine.ts";
 import { nameBytes } from "../../schema/constraint_name.ts";
 
-/** Creates missing tables and runs `more` in one transaction. The Error names what fails. */
+/** Creates missing tables and runs `more` in one transaction. An Error names the failed table. */
 export async function createTables(
   driver: Driver,
   tables: readonly TableInfo[],

@@ -128,7 +128,7 @@ export function flattenTemplate(
   return { texts, parts, tokens };
 }
 
-/** Throws if a value, name or column touches a word, number or quote, which would merge with it. */
+/** Throws if a value, name or column touches a word, number or quote: the two would merge. */
 function requireApart(
   texts: readonly string[],
   index: number,
@@ -232,7 +232,7 @@ function tokensOf(text: string, isLast: boolean): readonly SqlToken[] {
     const { blank, text: literal, number, quoted, word, sign } = groups;
     if (blank !== undefined) {
       if (isLast || !blank.startsWith("--") || blank.endsWith("\n")) continue;
-      // Only the first line of the next part would be in the comment. Further lines would be SQL.
+      // A part after `--` would be a comment only up to its line end. Further lines would be SQL.
       throw refusal({ open: "--" });
     }
     if (literal !== undefined) {

@@ -32,7 +32,7 @@ interface LiveAggregateOptions extends SharedResultOptions {
   readonly aggregateQuery: LiveAggregateQuery;
 }
 
-/** A live aggregate. Updates its result in memory if the result stays exact, and else reads it. */
+/** Updates its result in memory if the result stays exact, and otherwise reads the database. */
 export class LiveAggregate extends SharedResult<AggregateReadResult> implements GroupHolder {
   readonly #aggregateQuery: LiveAggregateQuery;
   readonly #memory: GroupMemory;

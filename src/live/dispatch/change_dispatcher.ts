@@ -60,7 +60,7 @@ export class ChangeDispatcher {
     for (const group of this.#groups.values()) group.invalidate(reason);
   }
 
-  /** Compiles all filters again after one had a wrong result. Restarts the streams of `table`. */
+  /** Compiles all filters again after a filter had a wrong result. Restarts streams of `table`. */
   recompile(table: TableInfo): void {
     const { matcher } = this.#options;
     for (const group of this.#groups.values()) {

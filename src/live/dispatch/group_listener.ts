@@ -9,7 +9,7 @@ export interface GroupListener {
 
 /** A live stream that has caught up with the feed, and now receives the events of its group. */
 export interface LiveSubscriber extends GroupListener {
-  /** Receives the bytes of events. `to` is the log position after a step, or null within it. */
+  /** Receives the bytes of events. `to` is the log position after a step, or null within a step. */
   deliver(bytes: Uint8Array, to: Position | null): void;
   /** Called if a step's events are too large to share. The stream then reads the changes itself. */
   lag(): void;

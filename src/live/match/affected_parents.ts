@@ -32,7 +32,7 @@ export interface FoundParents<G> {
 
 /**
  * Finds the parents of changed related rows: rows of a stream that includes the related rows, or
- * whose filter reads them. Groups with the same include paths share one statement a log step.
+ * whose filter reads them. Groups with equal include paths share one statement per log step.
  */
 export class AffectedParents<G extends AffectedGroup> {
   readonly #identity: string;

@@ -12,8 +12,8 @@ export interface ReadMoment {
 }
 
 /**
- * The ids of the rows that a client holds, for a filter that reads related rows: its result in the
- * database does not show if a row matched before. Above a limit, the ids are forgotten.
+ * The ids of the rows that a client holds, for a filter that reads related rows: the database does
+ * not show if a row matched before. Above a limit, the ids are forgotten.
  */
 export class HeldRows {
   /** All held rows, or null if only the rows of {@link #ahead} are known. */

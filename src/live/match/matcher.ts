@@ -97,8 +97,8 @@ function charactersOf(row: Row): number {
 const maxAnswerBytes = 16 * 1024 * 1024;
 
 /**
- * Limits the processor time of filters in memory, for all streams over one database, to a tenth
- * after a burst of at most 30 ms. Beyond this, the database evaluates filters of many changes.
+ * For all streams over one database, filters in memory may use a tenth of the processor time, after
+ * a burst of at most 30 ms. Beyond this limit, the database evaluates the filters.
  */
 export class WorkMeter implements WorkAllowance {
   readonly #clock: Pick<Clock, "elapsedMs">;

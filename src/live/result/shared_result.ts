@@ -62,7 +62,7 @@ export abstract class SharedResult<
     this.group.transitionListeners.add(this);
   }
 
-  /** Returns the next frame of a stream, or null if there is none. `sent` is of its last frame. */
+  /** Returns the next frame of a stream, or null. `sent` comes from the stream's last frame. */
   abstract frameAfter(sent: unknown): ResultFrame | null;
   abstract receive(transitions: readonly Transition[], to: Position | null): void;
   protected abstract fetch(): Promise<Reading>;

@@ -142,7 +142,7 @@ export abstract class LiveStream {
   }
 }
 
-/** Ends a stream on disconnect. A middleware that wraps the body can lose its cancellation. */
+/** Ends a stream on disconnect: a middleware that wraps the body can lose the cancellation. */
 export function endOnDisconnect(disconnected: Promise<unknown>, stream: LiveStream): void {
   const end = () => stream.end("");
   disconnected.then(end, end);

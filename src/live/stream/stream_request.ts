@@ -53,7 +53,7 @@ export function liveQueryOf(
   return { resource, table, reader, view, filter: and(scope, filter) };
 }
 
-/** Throws a 400 for an unrecorded column of a filter or include, an Error for one of a scope. */
+/** Throws a 400 if a filter or include reads an unrecorded column, and an Error if a scope does. */
 export function requireRecorded(
   { resource, scope, filter, view, window }:
     & Pick<StreamRequest, "resource" | "scope" | "filter" | "view">

@@ -43,7 +43,7 @@ export class StreamSession implements ScopeHolder {
     this.#related = rights.length === 0 ? none : rights.map((_right, index) => ({
       regrant: (grant) => this.#regrantRelated(index, grant),
       revoke: () => this.revoke(),
-      // The session checks which fields the user may read, so its related grants need not.
+      // The session already checks which fields the user may read, so these grants need not.
       sameFieldsAs: () => true,
     }));
   }

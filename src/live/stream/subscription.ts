@@ -39,7 +39,7 @@ import {
 /**
  * A stream of rows to one client: a snapshot, missed changes, then live events. Until it is live,
  * it reads rows only when its client reads bytes, so a slow client needs little memory. After each
- * `await`, a method returns if the state is another one.
+ * `await`, a method returns if the state has changed.
  */
 export class Subscription extends LiveStream implements LiveSubscriber {
   readonly #identity: string;

@@ -197,7 +197,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
       const items = view.present([row], this.identity);
       return items instanceof Promise ? null : writeJson(items[0] ?? {});
     } catch {
-      // After null, the database is read. That read also fails, and ends the streams.
+      // Null causes a read of the database, which fails with the same error and ends the streams.
       return null;
     }
   }

@@ -228,7 +228,7 @@ function tooDeep({ name: operation }: Endpoint, { name }: Resource): Error {
 /** Returns a changed copy of a resource. For one resource, every call returns the same copy. */
 export type ResourceTransform = (resource: Resource) => Resource;
 
-/** Allows all rows, fields and possible operations to the system. ETags equal those of users. */
+/** Grants all rows, fields and supported operations. ETags equal the ETags that users get. */
 export function createSystemTransform(): ResourceTransform {
   return changedResources(({ policy, table, softDelete, search, capabilities }) => {
     const isWritten = !table.readOnly;

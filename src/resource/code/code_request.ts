@@ -20,7 +20,7 @@ export interface CodeCall {
   readonly filter?: Query["codeFilter"];
 }
 
-/** The request uses no budget and has no client address. Its reply is not stored for repeats. */
+/** The request uses no budget, has no client address, and its reply is not stored. */
 export function codeRequest(
   call: CodeCall,
   caller: CodeCaller,
@@ -142,7 +142,7 @@ function unknownOption(name: string, option: string, known: readonly string[]): 
   return new TypeError(`Cannot use the option "${option}": ${name} does not take it${hint}`);
 }
 
-/** Runs the operation of one route. `route` is the method and the path of the route. */
+/** Runs the operation of one route. `route` is the method and the path, such as `GET /count`. */
 type RunCall = (route: string, call: CodeCall) => Promise<ShapedReply>;
 
 /** Returns the functions of `CodeCalls`, untyped, because results of operations are untyped. */

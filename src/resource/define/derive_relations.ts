@@ -51,7 +51,7 @@ export function deriveRelations(
   const names = chooseNames(groups, [
     ...table.byName.keys(),
     ...Object.keys(definition.options.computed ?? {}),
-    // A table that refers to itself could use its name for both directions, so neither uses it.
+    // If a table refers to itself, two relations could have its name, so neither gets the name.
     table.name,
     "__proto__",
   ]);
@@ -62,8 +62,8 @@ export function deriveRelations(
 }
 
 /**
- * The first group takes its names first: foreign keys within one schema. In each part, keys that
- * are named after the referenced table come first.
+ * Groups relations to many rows. An earlier group gets its names first: first the foreign keys
+ * within one schema, and in each part first the keys that are named after the referenced table.
  */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;
@@ -116,7 +116,7 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
-/** Returns a table's name, after its schema unless that is the default or `viewer`'s schema. */
+/** Returns `schema_name`, or only the name in the default schema and the schema of `viewer`. */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }

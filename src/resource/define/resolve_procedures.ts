@@ -25,7 +25,7 @@ export const procedureOptionRules = groupOf<Procedure>()({
   pow: powGateOptionRule,
 }).asGiven<Procedure>();
 
-/** Returns procedures as a Map, which has no `constructor`. Throws an Error for a bad name. */
+/** Returns a Map, because an object inherits names like `constructor`. Throws for a bad name. */
 export function resolveProcedures(
   procedures: Readonly<Record<string, Procedure>>,
   { name: table }: TableInfo,

@@ -14,7 +14,7 @@ export function acceptedType(
   if (header.length > maxAcceptLength) return first;
   // `numbers=safe` only selects how numbers are written, so the match ignores this parameter.
   const accept = header.replace(/;\s*numbers=safe/g, "");
-  // An `Accept` with a charset matches only types with a charset, so the types get one.
+  // An `Accept` with a charset matches only types with a charset, so each type gets a charset.
   const accepted = accepts(
     { headers: new Headers({ accept }) },
     ...offered.map((type) => type + charset),

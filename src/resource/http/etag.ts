@@ -152,7 +152,7 @@ function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
   return [current, ...older].map((key) => hashTag(text, key, policy));
 }
 
-/** Returns the ETag that a client received while it could read all fields: writes accept it too. */
+/** Returns the ETag for callers with all fields, which writes of other callers also accept. */
 function versionTags(row: Row, policy: EtagPolicy): readonly string[] {
   if (policy.caller === null) return [];
   const { text, isShown } = stateOf(row, policy);

@@ -17,7 +17,7 @@ export interface ResponseDelivery extends SerializationTurns {
   part(): StreamPart | null;
 }
 
-/** The responses that are being sent. Large ones share one limit. Small ones do not count. */
+/** The responses that are being sent. Large responses share one limit; small ones do not count. */
 export class InflightResponses {
   #bytes = 0;
   /** The total size of the undelivered responses of each identity, in bytes. */
@@ -31,7 +31,7 @@ export class InflightResponses {
 
   /** Counts a body until delivery. Throws a 503 above the limit, but never for a finished write. */
   add(body: string, delivery: ResponseDelivery, hasWritten: boolean): void {
-    // A string has one byte for each character in memory if all are ASCII, else two.
+    // In memory, a string of ASCII characters has one byte per character, any other string has two.
     const bytes = Buffer.byteLength(body) === body.length ? body.length : 2 * body.length;
     if (!hasWritten) this.#requireRoom(bytes, delivery.identity);
     this.#holdUntilDelivered(bytes, delivery);
@@ -61,7 +61,7 @@ export class InflightResponses {
   }
 
   refusal(identity: string): Problem {
-    // The database has been read already. A client that causes the refusal pays for the read.
+    // The database was already read, so a client that causes the refusal pays for the read.
     const OfClientOrService = this.#holdsItsShare(identity) ? ChargedProblem : Problem;
     return new OfClientOrService(
       "overloaded",

@@ -6,9 +6,9 @@ import type { RequestScheduler, WaitingRequest } from "./request_scheduler.ts";
 
 /** The limit for the total bytes of the bodies of running requests. A single body may exceed it. */
 const maxRunningBytes = 2 * 1024 * 1024;
-/** A request counts as running for at most this time (ms). A longer one probably waits for I/O. */
+/** Milliseconds for which a request counts as running. A longer request probably waits for I/O. */
 const maxHeldMs = 250;
-/** The limit for the total size of the waiting bodies, in bytes. They are held in memory. */
+/** The limit for the total size, in bytes, of the waiting bodies, which stay in memory. */
 const maxWaitingBytes = 64 * 1024 * 1024;
 
 interface Waiter {

@@ -80,7 +80,7 @@ export async function* receiveParts(
   }
 }
 
-/** The time that a client has left to send bytes. It passes only while the service waits. */
+/** The time that a client has left to send bytes. Time counts only while the service waits. */
 class ClientTime {
   readonly #clock: Clock;
   readonly #timeoutMs: number;

@@ -21,7 +21,7 @@ export function bodyJsonLimits(maxFields: number): JsonLimits {
 }
 
 export interface BodyReceiver {
-  /** Returns the body if this receiver has it, or null. Fails if it cannot be read again. */
+  /** Returns the body if this receiver has the body, else null. Fails if the body is unreadable. */
   receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null;
   /** Returns the body if its read has begun, or null if the request still contains all of it. */
   readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null;

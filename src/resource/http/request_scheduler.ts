@@ -29,9 +29,9 @@ interface Waiter {
 }
 
 /**
- * Limits the requests that begin in one turn of the event loop: Deno begins all that have arrived,
- * so fifty slow requests would delay every other one. Later requests wait in a queue in which
- * identities alternate, unless requests are short or few.
+ * Limits the requests that begin in one turn of the event loop: Deno begins all requests that have
+ * arrived, so fifty slow requests would delay all other requests. Further requests wait in a queue
+ * in which identities alternate, unless requests are short or few.
  */
 export class RequestScheduler {
   readonly #clock: Clock;

@@ -21,10 +21,10 @@ export function parseRequestTarget(url: string): RequestTarget {
 }
 
 /**
- * Creates a check for `Host` headers that would change the path. A listener concatenates both: `GET
- * /healthz` with `Host: x/api/notes?` becomes `http://x/api/notes?/healthz`, past a proxy that
- * allows only `/healthz`. So the header must be a host with an optional port (RFC 9112, 3.2). It
- * may be missing, as in HTTP/1.0, HTTP/2 and serverless platforms.
+ * Creates a check for `Host` headers that would change the path. A listener concatenates header and
+ * path: `GET /healthz` with `Host: x/api/notes?` becomes `http://x/api/notes?/healthz`, past a
+ * proxy that allows only `/healthz`. So the header must be a host with an optional port (RFC 9112,
+ * 3.2). The header may be missing, as in HTTP/1.0, HTTP/2 and serverless platforms.
  */
 export function createHostCheck(): (request: Request) => boolean {
   // Nearly all requests have the same host, so a check usually compares two strings.

@@ -10,8 +10,8 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { TimestampUnit } from "./import_options.ts";
 
 /**
- * Accepts the forms of databases and spreadsheets, but no local form like `1,5`, and throws {@link
- * InvalidValue} for such forms and for invalid JSON.
+ * Accepts the notations of databases and spreadsheets. Throws {@link InvalidValue} for invalid JSON
+ * and for local notations like `1,5`.
  */
 export function csvValue(
   text: string,

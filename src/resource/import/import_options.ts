@@ -34,7 +34,7 @@ export function checkImportOptions(
   };
 }
 
-/** Does not check them: see {@link checkImportOptions}. */
+/** Does not check the options: see {@link checkImportOptions}. */
 export function importTexts(
   textOf: (name: "delimiter" | "null" | "encoding" | "map" | "timestamps") => string | undefined,
 ): ImportFileOptions {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { UnreadableLine } from "./import_record.ts";
 
-/** A part of a body, decoded. It begins at the start of a record. */
+/** A decoded part of a body. Each block begins at the start of a record. */
 export interface TextBlock {
   readonly text: string;
   readonly line: number;

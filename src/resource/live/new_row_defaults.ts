@@ -32,7 +32,7 @@ function includesOf(include: string | undefined, resource: Resource) {
   try {
     return resolveInclude(include, resource);
   } catch (error) {
-    // The subscription itself fails with this problem.
+    // Ignored here, because the subscription itself fails with this problem.
     if (error instanceof Problem) return [];
     throw error;
   }

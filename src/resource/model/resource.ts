@@ -123,7 +123,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly varyingFields: ReadonlySet<FieldListName>;
   /** True if the database role, or the fields of this or a related resource, differ by caller. */
   readonly variesByCaller: boolean;
-  /** Tests if a user has this caller's fields. Can throw. Null if all callers' fields are equal. */
+  /** Returns a test (can throw) if a user has this caller's fields; null if fields never differ. */
   sameFieldsAs(): ((user: User | null) => boolean) | null;
   /** The columns that statements can read: all, or only those that the caller's role can read. */
   readonly stored: readonly ColumnInfo[];

@@ -191,7 +191,7 @@ const exportedRows: ResponsePart = {
     "export fewer rows, by a filter or with select",
 };
 
-/** Reads all rows by one statement. They count as undelivered until the client receives them. */
+/** Reads all rows by one statement. The rows count as undelivered until the client has them. */
 async function readAtOnce(
   plan: ReadPlan,
   counted: CountedPosition,

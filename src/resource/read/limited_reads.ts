@@ -5,7 +5,7 @@ import { minStreamedLength } from "../../protocol/text_stream.ts";
 import { addressGroup } from "../../guard/client_address.ts";
 import type { ResourceCall } from "../model/operation.ts";
 
-/** Returns the connection for all reads except reads by key. It limits their time and bytes. */
+/** Returns the connection for all reads except reads by key. Limits the time and the bytes. */
 export function limitedReadConnection(
   call: ResourceCall,
   maxBytes = call.resource.readCosts.maxAnswerBytes,

@@ -261,8 +261,8 @@ export function planTotalCount(
 }
 
 /**
- * If an estimate is smaller than this, the rows are counted. Postgres assumes ten pages for a table
- * that is not analysed yet: 2,260 of the smallest rows, even if the table is empty.
+ * If an estimate is smaller than this number, the rows are counted. Postgres assumes ten pages for
+ * a table that is not analysed yet: 2,260 of the smallest rows, even if the table is empty.
  */
 const minEstimated = 2_500;
 

@@ -78,7 +78,7 @@ class CallerView {
     });
   }
 
-  /** See {@link Resource.sameFieldsAs}. Streams keep the function, so it refers to no resource. */
+  /** See {@link Resource.sameFieldsAs}. The result holds no resource, because streams keep it. */
   sameFieldsAs(): ((user: User | null) => boolean) | null {
     const held = [...this.#seen].flatMap(([{ fieldsOf }, { fieldsKey }]) =>
       fieldsOf === null ? [] : [{ fieldsOf, fieldsKey }]
@@ -116,7 +116,7 @@ function sharedView(resource: Resource, own: Partial<Resource>, safeNumbers: boo
       // Computed when needed, because most requests use no relation.
       relations: {
         get(this: SeenResource) {
-          // Related rows would reveal columns that the caller cannot read.
+          // Omits relations whose related rows would reveal columns that the caller cannot read.
           const value = new Map(
             [...resource.relations].filter(([, relation]) => isSeen(relation, this)),
           );

@@ -40,7 +40,7 @@ const repeating: readonly string[] = ["cursor", "offset", "totalCount", "include
 
 /**
  * The function runs with the caller's role and, unless it is volatile, in a read-only transaction
- * with a time limit. If a resource serves the returned table, its policies and fields apply.
+ * with a time limit. A resource that serves the returned table applies its policies and fields.
  */
 export async function callFunction(
   first: DatabaseFunction,

@@ -76,8 +76,8 @@ function escapedField(value: unknown): string {
 }
 
 /**
- * The first characters of formulas, as OWASP lists them, and their full-width forms, which some
- * spreadsheets evaluate. JSON in a field is no formula: of these, it begins only with a minus sign.
+ * The first characters of formulas (OWASP), and their full-width forms, which some spreadsheets
+ * evaluate. JSON is no formula: of these characters, JSON begins only with a minus sign.
  */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
 

@@ -36,8 +36,8 @@ interface KeyedRows {
 }
 
 /**
- * Reads the rows with these keys that match the condition. Throws a 422 before any write if they
- * exceed the response limit. Withheld columns do not count: the error would reveal their length.
+ * Reads the rows with these keys that match the condition. Throws a 422 before any write if the
+ * rows exceed the response limit. Hidden columns do not count: the error would reveal lengths.
  */
 export async function readByKeys(
   { keys, by: given, where, columns, lock }: KeyedRows,

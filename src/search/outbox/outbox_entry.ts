@@ -121,7 +121,7 @@ export function leaseEntry(
   };
 }
 
-/** Ends this process's lease after the write. Keeps later work. Returns null if none remains. */
+/** Ends this process's lease after the write. Keeps newer work; returns null if no work is left. */
 export function finishEntry(entry: OutboxEntry, owner: string, now: number): OutboxEntry | null {
   const { lease, readyRevision } = entry;
   if (lease?.owner !== owner) return entry;

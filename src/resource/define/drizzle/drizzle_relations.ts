@@ -115,7 +115,7 @@ interface OlderConfig {
   readonly relationName?: string;
 }
 
-/** A relation as `one()` or `many()` returns it. Drizzle adds the relation's name later. */
+/** The result of `one()` or `many()`. Drizzle adds the name of the relation later. */
 interface OlderRelation {
   readonly isMany: boolean;
   readonly target: TableLike<unknown, unknown>;
@@ -205,7 +205,7 @@ function olderRelation(
   return isMany ? toMany(target, ends) : hasOne(target, ends);
 }
 
-/** Returns the one opposite relation's columns, or null. Without `relationName`, any matches. */
+/** Returns the columns of the opposite relation; null unless exactly one relation matches. */
 function inverseEnds(
   table: Target,
   { target, config: { relationName } }: OlderRelation,

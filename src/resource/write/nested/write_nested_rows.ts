@@ -48,7 +48,7 @@ export async function createNestedRows(
         },
       );
       const included = embeddedIn(plan.body.rows, writing.written);
-      // Connected rows can be large, and many rows can connect to one row, so checks the size.
+      // Connected rows can be large, and many rows can connect to one row, so the size is checked.
       requireFittingReply(rows, call.resource, included);
       return { rows, included, recorded };
     });

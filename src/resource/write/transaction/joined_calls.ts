@@ -117,7 +117,7 @@ export class PartConnection<Notes> implements Joinable<Notes> {
   }
 }
 
-/** The driver of a part of an open transaction. It is used instead of the database's driver. */
+/** The driver of one part (savepoint) of an open transaction, in place of the database's driver. */
 export class PartDriver implements Driver {
   readonly base: Driver;
   readonly dialect: Driver["dialect"];

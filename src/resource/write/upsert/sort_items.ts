@@ -81,7 +81,7 @@ function partialKey(
     const name = `${namesOf(columns)}(${condition.filter})`;
     return rows === null ? [] : [{ primaryKey: columns, rows, name }];
   } catch (error) {
-    // The user cannot filter by a column of the condition, or a constant is invalid for its column.
+    // Omits an index if the user may not filter by its columns, or if a constant in it is invalid.
     if (error instanceof Problem) return [];
     throw error;
   }
@@ -96,7 +96,7 @@ export const uniqueKeyParameter: ReadonlySet<string> = new Set(["on"]);
 
 /**
  * Returns the unique key whose columns `on` names in any order, with a partial index's condition in
- * parentheses. Without `on`, returns the primary key. Otherwise throws a 400 that lists the keys.
+ * parentheses. Without `on`, returns the primary key. An unknown key is a 400 with all keys.
  */
 export function parseUniqueKey(text: string | undefined, resource: Resource): UniqueKey {
   const { table } = resource;

@@ -71,7 +71,7 @@ export function parseKeyedItems(
   });
 }
 
-/** The members of an item that the caller parses, because they are not fields of its row. */
+/** Members of an item that are not fields of its row. The caller parses these members. */
 const conditions: ReadonlySet<string> = new Set(["_ifMatch"]);
 
 /** Parses a batch's filter. Rejects a batch without a filter, which would write every row. */
