@@ -128,7 +128,7 @@ export function parseSearchArguments(args: readonly string[]) {
     ...additionOptions,
   });
   const [action, database = null, extra] = words.positionals;
-  if (action !== "reindex") throw new Misuse("search takes one action: reindex");
+  if (action !== "reindex") throw new Misuse("search takes reindex or outbox");
   if (extra !== undefined) {
     throw new Misuse(`search reindex takes one database: "${extra}" is too much`);
   }

@@ -1,4 +1,5 @@
-import { helpOf, parseArguments, type RunnableCommand } from "./arguments.ts";
+import { parseArguments, type RunnableCommand } from "./arguments.ts";
+import { helpOf } from "./help.ts";
 import { programName } from "../runtime/program_name.ts";
 import type * as Mcp from "./mcp/run_mcp_command.ts";
 import { reportFailure } from "./printable.ts";
@@ -18,7 +19,7 @@ export async function runCommandLine(args: readonly string[], program: Program):
   const command = parseArguments(args);
   switch (command.kind) {
     case "help":
-      console.log(helpOf(programName()));
+      console.log(helpOf(programName(), command.command));
       return exitCodes.stopped;
     case "version":
       console.log(program.version);
@@ -34,10 +35,11 @@ export async function runCommandLine(args: readonly string[], program: Program):
       try {
         return exitCode ?? await run(command, program);
       } catch (error) {
-        return reportFailure(
-          error,
-          failing.has(command.kind) ? exitCodes.failed : exitCodes.misused,
-        );
+        const exitCode = failing.has(command.kind) ? exitCodes.failed : exitCodes.misused;
+        const { database } = command.kind === "check"
+          ? command.start
+          : { database: null, ...command };
+        return reportFailure(error, exitCode, database);
       }
     }
   }

@@ -96,6 +96,9 @@ function requireFit(
   for (const { name, rawName, value, inlineValue } of tokens) {
     const option = Object.hasOwn(options, name) ? options[name] : undefined;
     if (option === undefined) {
+      if (/^-\d/.test(rawName)) {
+        throw new Misuse(`${command ?? "The command"} takes no negative number: ${rawName}`);
+      }
       const near = nearestName(name, [...Object.keys(options), "help"]);
       const unknown = command === null ? "Unknown option" : `${command} has no option`;
       throw new Misuse(`${unknown} ${rawName}${near === null ? "" : `: did you mean --${near}?`}`);

@@ -11,7 +11,7 @@ import { storeProblem } from "../kv/store_error.ts";
 import { Problem } from "../problem/problem.ts";
 import { isDeno } from "../runtime/host.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { defaultStoreFile, type StoreArguments } from "./command_options.ts";
+import { defaultStoreFile, Misuse, type StoreArguments } from "./command_options.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { pathExists } from "./path_exists.ts";
 import { reportFailure } from "./printable.ts";
@@ -49,7 +49,7 @@ async function findCommandStore(
   requireStoreLocation(option);
   if (!creates && isStoreFile(option) && !await pathExists(option)) {
     const hint = config === null ? " (name the store by --kv)" : "";
-    throw new Error(`Cannot open ${option}: there is no such file${hint}`);
+    throw new Misuse(`Cannot open ${option}: there is no such file${hint}`);
   }
   return { config, option };
 }

@@ -1,6 +1,8 @@
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { stripVTControlCharacters } from "node:util";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { ServeConfig } from "../app/serve.ts";
+import { Misuse } from "./command_options.ts";
 import { pathExists } from "./path_exists.ts";
 
 export async function findConfiguration(): Promise<string | null> {
@@ -12,17 +14,17 @@ export async function requireConfiguration(
   hint: string,
 ): Promise<ServeConfig> {
   const found = path ?? await findConfiguration();
-  if (found === null) throw new Error(`There is no ${configurationName} here: ${hint}`);
+  if (found === null) throw new Misuse(`There is no ${configurationName} here: ${hint}`);
   return await loadConfiguration(found);
 }
 
 export async function loadConfiguration(path: string): Promise<ServeConfig> {
   const { default: config } = await importModule(path);
   if (typeof config !== "object" || config === null) {
-    throw new Error(`Cannot serve ${path}: it has no default export that is a configuration`);
+    throw new Misuse(`Cannot serve ${path}: it has no default export that is a configuration`);
   }
   if (!("db" in config && "resources" in config && Array.isArray(config.resources))) {
-    throw new Error(`Cannot serve ${path}: its default export needs db and a list of resources`);
+    throw new Misuse(`Cannot serve ${path}: its default export needs db and a list of resources`);
   }
   // Creating the app validates all other options.
   return config as ServeConfig;
@@ -32,11 +34,20 @@ export async function loadConfiguration(path: string): Promise<ServeConfig> {
 export const configurationName = "service.config.ts";
 
 export async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {
-  if (!await pathExists(path)) throw new Error(`Cannot read ${path}: there is no such file`);
+  if (!await pathExists(path)) throw new Misuse(`Cannot read ${path}: there is no such file`);
   try {
     return await import(pathToFileURL(resolve(path)).href);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`Cannot load ${path}: ${reason}`, { cause });
+    throw new Misuse(`Cannot load ${path}: ${stripVTControlCharacters(reasonOf(cause))}`, {
+      cause,
+    });
   }
+}
+
+/** Returns the message of an error, with the line of code that threw it. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const place = /\(?(file:\S+:\d+:\d+)\)?/.exec(error.stack ?? "")?.[1];
+  const isKnown = place === undefined || error.message.includes("file:");
+  return isKnown ? error.message : `${error.message} (${fileURLToPath(place)})`;
 }

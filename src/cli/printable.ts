@@ -1,4 +1,6 @@
-import { DatabaseError } from "../db/database_error.ts";
+import { DatabaseError, reasonOf } from "../db/database_error.ts";
+import { withoutSecrets } from "../engines/server_url.ts";
+import { Misuse } from "./command_options.ts";
 
 /** Replaces control characters, with which a name in the database could control the terminal. */
 export function printable(line: string): string {
@@ -14,19 +16,35 @@ export function printValue(json: boolean, value: object, line: () => string): vo
   console.log(json ? JSON.stringify(value) : printable(line()));
 }
 
-/** Prints an error. If it is expected, prints no stack and returns `exitCode`; otherwise 1. */
-export function reportFailure(error: unknown, exitCode: number): number {
-  const isMistake = error instanceof DatabaseError ||
-    (error instanceof Error && error.constructor === Error);
-  console.error(isMistake ? printableLines(messageOf(error)) : Deno.inspect(error));
-  return isMistake ? exitCode : 1;
+/** Thrown if a command cannot do what the user expects. The message is for the user. */
+export class Failure extends Error {}
+
+/**
+ * Prints an error. If the error is expected, prints no stack, and returns 2 for a mistake of the
+ * user, 1 for a failure, and `exitCode` for an error that can be either. `database` is the database
+ * that the user has named.
+ */
+export function reportFailure(error: unknown, exitCode: number, database?: string | null): number {
+  const isExpected = error instanceof DatabaseError ||
+    (error instanceof Error && [Error, Failure, Misuse].some((one) => error.constructor === one));
+  if (!isExpected) {
+    console.error(Deno.inspect(error));
+    return 1;
+  }
+  console.error(printableLines(messageOf(error, database ?? null)));
+  if (error instanceof Misuse) return 2;
+  return error.constructor === Error ? exitCode : 1;
 }
 
-function messageOf(error: Error): string {
+function messageOf(error: Error, database: string | null): string {
   if (error.cause instanceof Deno.errors.AddrInUse) {
     return `${error.message}; try --port 0, which takes a free one`;
   }
   if (!(error instanceof DatabaseError)) return error.message;
-  const reason = error.cause instanceof Error ? error.cause.message : error.kind;
-  return `Cannot use the database: ${reason}`;
+  const remedy = /malformed/.test(reasonOf(error)) ? damagedRemedy : "";
+  const name = database === null ? "the database" : withoutSecrets(database);
+  return `Cannot use ${name}: ${reasonOf(error)}${remedy}`;
 }
+
+const damagedRemedy =
+  "; restore a backup, or copy the readable rows into a new file: sqlite3 FILE .recover";

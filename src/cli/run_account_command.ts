@@ -29,7 +29,7 @@ export async function runAccountCommand(command: KeysCommand | UsersCommand): Pr
     // Only these two commands make sense with a new, empty store.
     creates: verb === "add" || verb === "create",
     // Accounts in a table of the database need no key-value store.
-    isOptional: kind === "users",
+    isOptional: kind === "users" && verb !== "logout",
   };
   return await runOverStore(command, use, {
     runtime,
@@ -40,7 +40,10 @@ export async function runAccountCommand(command: KeysCommand | UsersCommand): Pr
         await withAccounts(
           config,
           { store, runtime },
-          (opened) => runUsers(command, opened, runtime),
+          (opened) => {
+            const keys = store.configured === null ? null : new ApiKeys(store.configured, runtime);
+            return runUsers(command, { ...opened, keys }, runtime);
+          },
         );
       }
       return 0;
@@ -88,28 +91,34 @@ async function runKeys(
       console.error("This key is shown once only. Send it in the header X-API-Key.");
       return;
     }
-    case "list":
-      return printTable(
-        ["id", "name", "scopes", "user", "expires", "last used"],
-        await keyRows(keys),
-      );
+    case "list": {
+      const list = await keys.list();
+      const head = ["id", "name", "scopes", "user", "expires", "last used"];
+      return action.json
+        ? console.log(JSON.stringify(list.map(keyJson)))
+        : printTable(head, list.map(keyRow));
+    }
     case "revoke":
       if (await keys.revoke(action.id)) return console.error(`Revoked ${action.id}`);
       throw new Error(`Cannot revoke ${action.id}: there is no such key (see keys list)`);
   }
 }
 
-async function keyRows(keys: ApiKeys): Promise<readonly (readonly string[])[]> {
-  const moment = (at: number | null, none: string) => at === null ? none : instantOf(at);
-  return (await keys.list()).map(({ id, name, scopes, userId, expiresAt, lastUsedAt }: ApiKey) => [
-    ...[id, name, scopes.join(","), userId ?? ""],
-    ...[moment(expiresAt, "never"), moment(lastUsedAt, "never")],
-  ]);
+function keyJson({ id, name, scopes, userId, expiresAt, lastUsedAt }: ApiKey) {
+  const [expires, lastUsed] = [expiresAt, lastUsedAt].map((at) =>
+    at === null ? null : instantOf(at)
+  );
+  return { id, name, scopes, userId, expiresAt: expires, lastUsedAt: lastUsed };
+}
+
+function keyRow(key: ApiKey): readonly string[] {
+  const { id, name, scopes, userId, expiresAt, lastUsedAt } = keyJson(key);
+  return [id, name, scopes.join(","), userId ?? "", expiresAt ?? "never", lastUsedAt ?? "never"];
 }
 
 async function runUsers(
   { action }: UsersCommand,
-  opened: AccountAdministration,
+  opened: AccountAdministration & { readonly keys: ApiKeys | null },
   runtime: Runtime,
 ): Promise<void> {
   const { accounts } = opened;
@@ -117,11 +126,9 @@ async function runUsers(
     case "add":
       return await addUser(action, opened, runtime);
     case "list": {
-      const rows: string[][] = [];
-      for await (const { id, email, name, roles, isDisabled } of allAccounts(accounts)) {
-        rows.push([id, email, name ?? "", roles.join(","), isDisabled ? "disabled" : ""]);
-      }
-      return printTable(["id", "email", "name", "roles", ""], rows);
+      const list: Account[] = [];
+      for await (const account of allAccounts(accounts)) list.push(account);
+      return printAccounts(list, action.json);
     }
     case "role": {
       const { id, email } = await requireAccount(action.email, accounts);
@@ -134,48 +141,121 @@ async function runUsers(
       await setAccountDisabled(account, action.verb === "disable", opened);
       return console.error(`${account.email} is ${action.verb}d`);
     }
+    case "password":
+      return await changePassword(action, opened, runtime);
+    case "logout": {
+      const { id, email } = await requireAccount(action.email, accounts);
+      await opened.endSessions(id);
+      return console.error(`Ended the sessions of ${email}`);
+    }
+    case "delete":
+      return await deleteUser(await requireAccount(action.email, accounts), opened);
   }
 }
 
-async function addUser(
-  action: Extract<UsersCommand["action"], { readonly verb: "add" }>,
-  { accounts, passwords, rules }: AccountAdministration,
-  { random }: Pick<Runtime, "random">,
+/** Also revokes the API keys of the account, which would otherwise stay valid. */
+async function deleteUser(
+  account: Account,
+  { accounts, keys, endSessions }: AccountAdministration & { readonly keys: ApiKeys | null },
 ): Promise<void> {
-  const email = requireEmail(action.email);
-  const { roles, readsPassword } = action;
-  const given = readsPassword ? await firstLine() : null;
-  const fields = new AccountFields({ name: action.name, password: given });
-  const name = readName(fields);
-  if (given !== null) {
-    const password = readNewPassword(fields, rules);
-    await requireGoodPassword(fields, { password, email, action: "add the account" }, rules);
+  const { id, email } = account;
+  const own = keys === null ? [] : (await keys.list()).filter(({ userId }) => userId === id);
+  for (const key of own) await keys?.revoke(key.id);
+  if (!await accounts.remove(account)) {
+    throw new Error(`Cannot delete the account of ${email}: it has changed, try again`);
   }
-  fields.requireValid("add the account");
-  const password = given ?? encodeBase64url(random.bytes(15));
-  const passwordHash = await passwords.hash(password, "");
-  if (await accounts.add({ email, name, roles, passwordHash }) === null) {
+  await endSessions(id);
+  console.error(`Deleted the account ${id} of ${email}; revoked API keys: ${own.length}`);
+}
+
+function printAccounts(list: readonly Account[], json: boolean): void {
+  if (json) {
+    const shown = list.map(({ passwordHash: _, ...account }) => account);
+    return console.log(JSON.stringify(shown));
+  }
+  const rows = list.map(({ id, email, name, roles, isDisabled }) => [
+    ...[id, email, name ?? "", roles.join(",")],
+    isDisabled ? "disabled" : "",
+  ]);
+  printTable(["id", "email", "name", "roles", ""], rows);
+}
+
+/** The change also ends all sessions, because a session contains the password's version. */
+async function changePassword(
+  { email: given, readsPassword }: PasswordAction,
+  opened: AccountAdministration,
+  runtime: Pick<Runtime, "random">,
+): Promise<void> {
+  const account = await requireAccount(given, opened.accounts);
+  const { email } = account;
+  const about = { email, name: null, readsPassword, action: `change the password of ${email}` };
+  const { password, passwordHash } = await newPassword(about, opened, runtime);
+  if (!await opened.accounts.setPassword(account, passwordHash)) {
+    throw new Error(`Cannot ${about.action}: the account has changed, try again`);
+  }
+  console.error(`Changed the password of ${email}`);
+  if (!readsPassword) showPassword(password);
+}
+
+async function addUser(
+  { email: given, roles, name: givenName, readsPassword }: AddAction,
+  opened: AccountAdministration,
+  runtime: Pick<Runtime, "random">,
+): Promise<void> {
+  const email = requireEmail(given);
+  const about = { email, name: givenName, readsPassword, action: "add the account" };
+  const { name, password, passwordHash } = await newPassword(about, opened, runtime);
+  if (await opened.accounts.add({ email, name, roles, passwordHash }) === null) {
     throw new Error(`Cannot add the account: ${email} has one`);
   }
   console.error(`Added ${email}`);
-  if (readsPassword) return;
+  if (!readsPassword) showPassword(password);
+}
+
+type AddAction = Extract<UsersCommand["action"], { readonly verb: "add" }>;
+type PasswordAction = Extract<UsersCommand["action"], { readonly verb: "password" }>;
+
+/** Reads the password from the standard input, or else makes a random one. */
+async function newPassword(
+  { email, name: givenName, readsPassword, action }: {
+    readonly email: string;
+    readonly name: string | null;
+    readonly readsPassword: boolean;
+    readonly action: string;
+  },
+  { passwords, rules }: Pick<AccountAdministration, "passwords" | "rules">,
+  { random }: Pick<Runtime, "random">,
+) {
+  const given = readsPassword ? await firstLine(action) : null;
+  const fields = new AccountFields({ name: givenName, password: given });
+  const name = readName(fields);
+  if (given !== null) {
+    const password = readNewPassword(fields, rules);
+    await requireGoodPassword(fields, { password, email, action }, rules);
+  }
+  fields.requireValid(action);
+  const password = given ?? encodeBase64url(random.bytes(15));
+  return { name, password, passwordHash: await passwords.hash(password, "") };
+}
+
+function showPassword(password: string): void {
   console.error("Its password is shown once only:");
   console.log(password);
 }
 
-async function firstLine(): Promise<string> {
+async function firstLine(action: string): Promise<string> {
   const bytes = await new Response(Deno.stdin.readable).arrayBuffer();
-  const [line = ""] = decoded(bytes).split(/\r?\n/);
+  const [line = ""] = decoded(bytes, action).split(/\r?\n/);
   if (line !== "") return line;
-  throw new Error("Cannot add the account: the standard input has no password");
+  throw new Error(`Cannot ${action}: the standard input has no password`);
 }
 
-function decoded(bytes: ArrayBuffer): string {
+function decoded(bytes: ArrayBuffer, action: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
     // Another encoding, decoded as UTF-8, would change the password.
-    throw new Error("Cannot add the account: the standard input is not in UTF-8", { cause });
+    throw new Error(`Cannot ${action}: the standard input is not in UTF-8`, { cause });
   }
 }
 

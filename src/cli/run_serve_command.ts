@@ -22,6 +22,7 @@ export async function runServeCommand(command: ServeCommand, version: string): P
     return await openService({ ...service, config });
   }
   return await runService(
+    command,
     () => openReopening({ open, watches: command.watchSchema, takesSignals: true, runtime }),
     async (opened) => {
       const { app, service: { config } } = opened;

@@ -1,11 +1,11 @@
 import { type App, createApp } from "../app/app.ts";
-import { DatabaseError } from "../db/database_error.ts";
 import { withoutSecrets } from "../engines/server_url.ts";
 import { type Server, urlOf } from "../listen/listener.ts";
 import type { CliRights, CliService } from "./cli_service.ts";
 import { defaultStoreFile } from "./command_options.ts";
 import { programName } from "../runtime/program_name.ts";
 import { printable, reportFailure } from "./printable.ts";
+import type { ServeCommand } from "./serve_arguments.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 
 export interface OpenService {
@@ -54,6 +54,7 @@ export function bannerOf(
 }
 
 export async function runService(
+  { database }: Pick<ServeCommand, "database">,
   open: () => Promise<OpenService>,
   serve: (opened: OpenService) => Promise<Server>,
 ): Promise<number> {
@@ -61,14 +62,14 @@ export async function runService(
   try {
     opened = await open();
   } catch (error) {
-    return reportFailure(error, error instanceof DatabaseError ? 1 : 2);
+    return reportFailure(error, 2, database);
   }
   try {
     const server = await serve(opened);
     await server.finished;
     return 0;
   } catch (error) {
-    return reportFailure(error, 1);
+    return reportFailure(error, 1, database);
   }
 }
 

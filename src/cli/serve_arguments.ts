@@ -29,6 +29,9 @@ export function parseServeArguments(args: readonly string[]) {
   }
   const database = pooler === null ? place : withParameter(place ?? "", "pooler", pooler);
   if (extra !== undefined) {
+    if (/^[a-z]+$/.test(place ?? "")) {
+      throw new Misuse(`There is no command ${place}: to serve ${extra}, name it alone`);
+    }
     throw new Misuse(`One database at a time: "${extra}" is one too many`);
   }
   if (database !== null && config !== null) {

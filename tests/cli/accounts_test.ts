@@ -44,8 +44,7 @@ Deno.test("--users: accounts of the command line log in, and write by their role
         body: JSON.stringify(body),
       });
     const user = { email: "ada@example.com", password: given, transport: "bearer" };
-    const login = await post("/api/auth/login", user);
-    const { token } = await login.json();
+    const { token } = await (await post("/api/auth/login", user)).json();
     const headers = { authorization: `Bearer ${token}` };
     const statusOf = async (response: Promise<Response>) => {
       const { status, body } = await response;
@@ -74,6 +73,63 @@ Deno.test("--users: accounts of the command line log in, and write by their role
     assertEquals(await statusOf(post("/api/auth/login", user)), 401);
     assertEquals((await run(cwd, "users", "enable", "ada@example.com")).code, 0);
     assertEquals(await create({ authorization: `Bearer ${unused.token}` }), 401);
+  });
+});
+
+Deno.test("users password and users logout end sessions, users delete also revokes keys", async () => {
+  await withShop(async (cwd) => {
+    const { stdout: first } = await run(
+      cwd,
+      "users",
+      "add",
+      "ada@example.com",
+      "--roles",
+      "writer",
+    );
+    const { stdout: others } = await run(cwd, "keys", "create", "--name", "ci");
+    const [{ id, email, roles }] = JSON.parse((await run(cwd, "users", "list", "--json")).stdout);
+    assertEquals([email, roles], ["ada@example.com", ["writer"]]);
+    const own = await run(cwd, "keys", "create", "--name", "own", "--user", id);
+    await using service = startChild([cli, "shop.db", "--write", "--users", "--port", "0"], {
+      cwd,
+    });
+    const [origin = ""] = await service.printed(/http:\/\/127\.0\.0\.1:\d+/);
+    async function userOf(headers: Record<string, string>): Promise<string | undefined> {
+      return (await (await fetch(`${origin}/api/auth/me`, { headers })).json()).user?.id;
+    }
+    async function login(password: string): Promise<Record<string, string>> {
+      const response = await fetch(`${origin}/api/auth/login`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ email, password, transport: "bearer" }),
+      });
+      return { authorization: `Bearer ${(await response.json()).token}` };
+    }
+    async function untilNobody(headers: Record<string, string>): Promise<void> {
+      while (await userOf(headers) !== undefined) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
+    const session = await login(first.trim());
+    assertEquals(await userOf(session), id);
+    const changed = await run(cwd, "users", "password", email);
+    assertEquals(changed.stderr.split("\n")[0], `Changed the password of ${email}`);
+    await untilNobody(session);
+    assertEquals(await userOf(await login(first.trim())), undefined);
+    const renewed = await login(changed.stdout.trim());
+    assertEquals(await userOf(renewed), id);
+    assertEquals((await run(cwd, "users", "logout", email)).code, 0);
+    await untilNobody(renewed);
+    const key = { "x-api-key": own.stdout.trim() };
+    assertEquals(await userOf(key), id);
+    const deleted = await run(cwd, "users", "delete", email);
+    assertEquals(
+      deleted.stderr.trim(),
+      `Deleted the account ${id} of ${email}; revoked API keys: 1`,
+    );
+    await untilNobody(key);
+    assertMatch(String(await userOf({ "x-api-key": others.trim() })), /^key:/);
+    assertEquals(await userOf(await login(changed.stdout.trim())), undefined);
   });
 });
 
@@ -117,6 +173,8 @@ Deno.test("a configuration has the accounts of its own table, and its own store"
     await db.close();
     assertEquals(rows[0]?.slice(0, 2), ["ada@example.com", '["a","b"]']);
     assertMatch(String(rows[0]?.[2]), /^\$scrypt\$ln=12,/);
+    assertEquals((await run(cwd, "users", "delete", "ada@example.com")).code, 0);
+    assertEquals((await run(cwd, "users", "list", "--json")).stdout, "[]\n");
   });
 });
 
@@ -258,7 +316,8 @@ Deno.test("mistakes of accounts and keys are one sentence, and exit codes say so
       [
         ["users", "ad", "x"],
         2,
-        'users takes add, list, role, disable, enable, not "ad"\nTry --help.',
+        'users takes add, list, role, disable, enable, password, logout, delete, not "ad"\n' +
+        "Try --help.",
       ],
     ];
     for (const [args, code, message] of cases) {

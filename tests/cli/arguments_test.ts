@@ -88,7 +88,12 @@ Deno.test("the arguments are parsed in any order", () => {
     }],
     ["search reindex -c a.ts", { kind: "search", database: null, config: "a.ts", schemas: null }],
     ["./users", { ...nothing, database: "./users" }],
-    ["keys list --kv a.kv", { kind: "keys", kv: "a.kv", config: null, action: { verb: "list" } }],
+    ["keys list --kv a.kv", {
+      kind: "keys",
+      kv: "a.kv",
+      config: null,
+      action: { verb: "list", json: false },
+    }],
     ["keys revoke 12 -c b.ts", {
       kind: "keys",
       kv: null,
@@ -126,8 +131,13 @@ Deno.test("the arguments are parsed in any order", () => {
       ...store,
       action: { verb: "enable", email: "a@b.c" },
     }],
-    ["users --help", { kind: "help" }],
-    ["--help", { kind: "help" }],
+    ["users --help", { kind: "help", command: "users" }],
+    ["help", { kind: "help", command: null }],
+    ["help backup", { kind: "help", command: "backup" }],
+    ["shop.db --help", { kind: "help", command: null }],
+    ["shop", { ...nothing, database: "shop" }],
+    ["./uninstal", { ...nothing, database: "./uninstal" }],
+    ["--help", { kind: "help", command: null }],
     ["-v", { kind: "version" }],
   ];
   for (const [args, expected] of cases) {
@@ -171,6 +181,22 @@ Deno.test("invalid arguments are refused with one sentence", () => {
     ["a.db --key v=a --key v=b", "Give one key for v: a composite one is v=a,b"],
     ["--users", "The option --users belongs to a database: name its file or URL"],
     ["a.db --kv b", "The option --kv belongs to --users, and to the commands keys and users"],
+    [
+      "uninstal a.db",
+      "There is no command uninstal: did you mean uninstall? For a file of this name, write ./uninstal",
+    ],
+    [
+      "chekc",
+      "There is no command chekc: did you mean check? For a file of this name, write ./chekc",
+    ],
+    ["serve a.db", "There is no command serve: to serve a.db, name it alone"],
+    [
+      "help user",
+      "There is no command user: did you mean users? For a file of this name, write ./user",
+    ],
+    ["help a b", 'help takes one command: "b" is one too many'],
+    ["search rendex", "search takes reindex or outbox"],
+    ["credits grant a -5", "credits grant takes no negative number: -5"],
     ["keys", "keys takes create, list, revoke"],
     ["keys creat", 'keys takes create, list, revoke, not "creat"'],
     ["keys create", "keys create needs --name, which says what it is for"],
@@ -184,7 +210,10 @@ Deno.test("invalid arguments are refused with one sentence", () => {
     ["keys revoke", "keys revoke needs the id of one key"],
     ["users add", "users add needs the e-mail address of an account"],
     ["users add a b", 'users add takes one account: "b" is one too many'],
-    ["users drop a", 'users takes add, list, role, disable, enable, not "drop"'],
+    [
+      "users drop a",
+      'users takes add, list, role, disable, enable, password, logout, delete, not "drop"',
+    ],
     ["users list --kv", "The option --kv needs a value"],
     ["users add --name --roles x", "The option --name needs a value"],
     [

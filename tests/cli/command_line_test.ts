@@ -287,7 +287,10 @@ Deno.test("a subject that cannot be served is one sentence on stderr, with exit 
       ["--config", await file("empty.ts", "export const a = 1;")],
       /^Cannot serve empty\.ts: it has no default/m,
     ],
-    [["--config", await file("throws.ts", "throw new Error('no luck')")], /throws\.ts: no luck/],
+    [
+      ["--config", await file("throws.ts", "throw new Error('no luck')")],
+      /throws\.ts: no luck \(.*throws\.ts:1:7\)$/m,
+    ],
     [["--config", await file("broken.ts", "export default {")], /Cannot load broken\.ts/],
     [["--config", await file("bare.ts", "export default { db: {} }")], /needs db and a list/],
     [
@@ -313,9 +316,24 @@ Deno.test("a subject that cannot be served is one sentence on stderr, with exit 
   );
 });
 
+Deno.test("a damaged database is exit code 1, with its name and what to do", async () => {
+  await using folder = await scratchFolder();
+  const path = join(folder.path, "shop.db");
+  writeShop(path);
+  using damaged = await Deno.open(path, { write: true });
+  await damaged.seek(100, Deno.SeekMode.Start);
+  await damaged.write(new Uint8Array(3_000).fill(0xee));
+  for (const command of [["shop.db"], ["mcp", "shop.db"], ["check", "shop.db"]]) {
+    const { code, stderr } = await runChild([program, ...command], { cwd: folder.path });
+    assertEquals(code, 1, stderr);
+    assertMatch(stderr, /^Cannot use shop\.db: .*malformed; restore a backup, or copy/m);
+  }
+});
+
 Deno.test("a database that cannot be reached is exit code 1, without its password", async () => {
   const { code, stderr } = await runChild([program, "postgres://ada:s3cret@127.0.0.1:1/shop"]);
   assertEquals(code, 1, stderr);
+  assertMatch(stderr, /^Cannot use postgres:\/\/…@127\.0\.0\.1:1\/shop: connect ECONNREFUSED/m);
   assert(!stderr.includes("s3cret"), stderr);
 });
 

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { readPages } from "../../dev/docs_options.ts";
-import { helpText } from "../../src/cli/arguments.ts";
+import { helpText } from "../../src/cli/help.ts";
 import { serviceOptionRules } from "../../src/app/config.ts";
 import { openDatabaseOptionRules } from "../../src/engines/open_driver.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";

@@ -4,7 +4,7 @@ import { fileOfDatabase } from "../../engines/backup_files.ts";
 import { openDrizzleOfConfig } from "../../engines/drizzle/open_configured_database.ts";
 import { withoutSecrets } from "../../engines/server_url.ts";
 import { isStoreFile, requireStoreLocation } from "../../kv/key_value_location.ts";
-import { defaultStoreFile } from "../command_options.ts";
+import { defaultStoreFile, Misuse } from "../command_options.ts";
 import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
 import { sqlitePathOf } from "../database/resolve_database_url.ts";
 import { pathExists } from "../path_exists.ts";
@@ -31,7 +31,7 @@ export async function findServiceFiles(
   }
   const found = config ?? await findConfiguration();
   if (found === null) {
-    throw new Error("There is no service.config.ts here: name a database, or use --config");
+    throw new Misuse("There is no service.config.ts here: name a database, or use --config");
   }
   const loaded = await loadConfiguration(found);
   const { db } = await openDrizzleOfConfig(loaded, { observe: consoleObserver() });

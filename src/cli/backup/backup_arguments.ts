@@ -11,14 +11,16 @@ export type BackupCommand = ReturnType<typeof parseBackupArguments>;
 export type RestoreCommand = ReturnType<typeof parseRestoreArguments>;
 
 export const backupHelp =
-  `Backups of a SQLite file and of the key-value store, while a service uses them:
+  `A backup of a SQLite file and of the key-value store, while a service uses them:
   backup FOLDER [DATABASE | --config FILE] [--kv FILE]
                          copies both as of one point in time, into a new folder in FOLDER
       --keep N           remove all but the newest N backups of these files
-      --json             print the result as JSON
+      --json             print the result as JSON`;
+
+export const restoreHelp = `Replacing a SQLite file and the key-value store by a backup:
   restore FOLDER/NAME [DATABASE | --config FILE] [--kv FILE]
-                         replace the files by a backup; the old files get other names;
-                         the service must not run, and all live streams start again
+                         replace the files; the old files get other names; the service must
+                         not run, and all live streams start again
       --yes              do not ask`;
 
 export function parseBackupArguments(args: readonly string[]) {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { Misuse } from "../command_options.ts";
 import { pathExists } from "../path_exists.ts";
 
 export interface BackupManifest {
@@ -29,7 +30,7 @@ export async function findManifest(folder: string): Promise<BackupManifest | nul
 export async function readManifest(folder: string): Promise<BackupManifest> {
   const manifest = await findManifest(folder);
   if (manifest === null) {
-    throw new Error(`${folder} is no backup: it has no ${manifestName} of a backup`);
+    throw new Misuse(`${folder} is no backup: it has no ${manifestName} of a backup`);
   }
   for (const { name, bytes, sha256 } of manifest.files) {
     const file = join(folder, name);

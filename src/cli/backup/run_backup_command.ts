@@ -3,6 +3,7 @@ import { copyFiles } from "../../engines/backup_files.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { instantOf } from "../../schema/instant.ts";
+import { Misuse } from "../command_options.ts";
 import { pathExists } from "../path_exists.ts";
 import { printable, printValue } from "../printable.ts";
 import type { BackupCommand } from "./backup_arguments.ts";
@@ -106,7 +107,7 @@ async function requireFiles({ database, kv, notices }: ServiceFiles): Promise<re
   if (kv !== null) sources.push({ role: "kv", path: kv });
   if (sources.length === 0) throw new Error(`Cannot back up: ${notices.join("; ")}`);
   for (const { path } of sources) {
-    if (!await pathExists(path)) throw new Error(`Cannot open ${path}: there is no such file`);
+    if (!await pathExists(path)) throw new Misuse(`Cannot open ${path}: there is no such file`);
   }
   const [first, second] = await Promise.all(sources.map(({ path }) => Deno.stat(path)));
   if (second !== undefined && first?.dev === second.dev && first.ino === second.ino) {

@@ -1,12 +1,16 @@
 import { isServerUrl, withoutSecrets } from "../../engines/server_url.ts";
+import { Misuse } from "../command_options.ts";
 import { pathExists } from "../path_exists.ts";
 
-/** Throws a plain Error if a SQLite file is missing, because opening the URL would create it. */
+/** Throws a {@link Misuse} if a SQLite file is missing, because opening the URL would create it. */
 export async function databaseUrl(place: string): Promise<string> {
   const url = urlOf(place);
   const path = filePathOf(url);
   if (path !== null && !await pathExists(path)) {
-    throw new Error(`Cannot open ${withoutSecrets(place)}: there is no such file`);
+    throw new Misuse(`Cannot open ${withoutSecrets(place)}: there is no such file`);
+  }
+  if (path !== null && !/^pglite:/i.test(url) && (await Deno.stat(path)).isDirectory) {
+    throw new Misuse(`Cannot open ${withoutSecrets(place)}: it is a folder, name a file in it`);
   }
   return url;
 }

@@ -6,6 +6,7 @@ import type { JsonSchema } from "../../protocol/route_description.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { requireConfiguration } from "../configuration_file.ts";
+import { Failure } from "../printable.ts";
 import type { DescribeCommand } from "../command_arguments.ts";
 
 /** Returns 1 if the description differs from the file. */
@@ -68,8 +69,8 @@ async function fetchDocument(base: string, token: string | null): Promise<JsonSc
 async function fetchJson(base: string, path: string, token: string | null) {
   const url = base.endsWith(path) ? base : base.replace(/\/+$/, "") + path;
   const headers: HeadersInit = token === null ? {} : { authorization: `Bearer ${token}` };
-  const response = await fetch(url, { headers }).catch((cause) => {
-    throw new Error(`Cannot reach ${url}`, { cause });
+  const response = await fetch(url, { headers }).catch((cause: Error) => {
+    throw new Failure(`Cannot reach ${url}: ${cause.message.split("): ").at(-1)}`, { cause });
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`Cannot read ${url}: the status is ${response.status}`);

@@ -5,6 +5,7 @@ import { Problem } from "../../problem/problem.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { configOfSource } from "../database/command_config.ts";
+import { Misuse } from "../command_options.ts";
 import { pathExists } from "../path_exists.ts";
 import { printable } from "../printable.ts";
 import type { ImportCommand } from "./import_arguments.ts";
@@ -17,7 +18,7 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
   const { file, format, into, chunk, dryRun, reading } = command;
   const isAtHand = file !== "-";
   if (isAtHand && !await pathExists(file)) {
-    throw new Error(`Cannot read ${file}: there is no such file`);
+    throw new Misuse(`Cannot read ${file}: there is no such file`);
   }
   const config = await configOfSource(command, runtime, false);
   const app = await createApp(config);

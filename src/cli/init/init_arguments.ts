@@ -3,10 +3,12 @@ import { configOption, Misuse, readCommandWords } from "../command_options.ts";
 export type InitCommand = ReturnType<typeof parseInitArguments>;
 export type DevCommand = ReturnType<typeof parseDevArguments>;
 
-export const initHelp = `A new project, and its development:
+export const initHelp = `A new project:
   init [FOLDER]          write a project that runs immediately: tables, rights, a test, a Dockerfile
       --web              with a page: Vite, React and the typed client
-      --database URL     the database in its file .env, sqlite:data/app.db unless set
+      --database URL     the database in its file .env, sqlite:data/app.db unless set`;
+
+export const devHelp = `The development of a project:
   dev [--config FILE]    serve service.config.ts, and start again at each save: runs changes of the
                          tables that only add, and shows all others
       --web FOLDER       a page with Vite, which npm run dev starts; web unless set`;

@@ -16,6 +16,7 @@ import {
 import type { MigrationPlan, PossibleRename } from "../../db/migrations/migration_plan.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { createTableInfo, type TableInfo } from "../../schema/table_info.ts";
+import { Misuse } from "../command_options.ts";
 import { printableLines } from "../printable.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
 import { titleOf, writePlan } from "./written_files.ts";
@@ -272,7 +273,7 @@ async function exportedTables(path: string): Promise<readonly TableInfo[]> {
         "them: run drizzle-kit",
     );
   }
-  throw new Error(`Cannot migrate: ${path} exports no table`);
+  throw new Misuse(`Cannot migrate: ${path} exports no table`);
 }
 
 function isOfDrizzle(value: unknown): boolean {

@@ -44,6 +44,7 @@ export async function runWorker(
   void supervisor.lost.then(() => server === null ? Deno.exit() : server.stop(0));
   const context: WorkerContext = { command, version, share, runtime, supervisor };
   return await runService(
+    command,
     () =>
       openReopening({
         open: (runtime, isFirst) => openShared({ ...context, runtime }, isFirst),

@@ -19,6 +19,8 @@ export interface Accounts {
   /** Replaces the password hash. Returns false if the hash has changed since `account` was read. */
   setPassword(account: Account, passwordHash: string): Promise<boolean>;
   change(id: string, change: AccountChange): Promise<boolean>;
+  /** Deletes an account. Returns false if the account does not exist or has changed. */
+  remove(account: Account): Promise<boolean>;
   list(after: string | null, limit: number): Promise<readonly Account[]>;
 }
 

@@ -191,6 +191,16 @@ function createKvAccounts(
         (account) => account.passwordHash === expected ? { ...account, passwordHash } : null,
       ),
     change: (id, changes: AccountChange) => change(id, (account) => ({ ...account, ...changes })),
+    async remove({ id, email }) {
+      const { account, versionstamp } = await read(id);
+      if (account?.email !== email) return false;
+      const key = accountKey(id);
+      const { ok } = await store.commit({
+        checks: [{ key, versionstamp }],
+        mutations: [key, emailKey(email)].map((key) => ({ kind: "delete", key })),
+      });
+      return ok;
+    },
     async list(after, limit) {
       const page = { prefix: ["account"], limit };
       const entries = await store.list(

@@ -83,6 +83,13 @@ export function createTableAccounts(
     return changed === 1;
   }
 
+  async function remove({ id: key, email }: Account): Promise<boolean> {
+    const address = named(columns.email);
+    const { changed } = await sql`
+      DELETE FROM ${table} WHERE ${id} = ${keyOf(key, columns.id)} AND ${address} = ${email}`;
+    return changed === 1;
+  }
+
   async function list(after: string | null, limit: number): Promise<readonly Account[]> {
     const { rows } = after === null
       ? await sql<Row>`SELECT ${selected} FROM ${table} ORDER BY ${id} LIMIT ${limit}`
@@ -97,6 +104,7 @@ export function createTableAccounts(
     add: (account) => answered(() => add(account)),
     setPassword: (account, passwordHash) => answered(() => setPassword(account, passwordHash)),
     change: (key, changes) => answered(() => change(key, changes)),
+    remove: (account) => answered(() => remove(account)),
     list: (after, limit) => answered(() => list(after, limit)),
   };
 }
