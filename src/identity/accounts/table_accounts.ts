@@ -83,13 +83,6 @@ export function createTableAccounts(
     return changed === 1;
   }
 
-  async function remove({ id: key, email }: Account): Promise<boolean> {
-    const address = named(columns.email);
-    const { changed } = await sql`
-      DELETE FROM ${table} WHERE ${id} = ${keyOf(key, columns.id)} AND ${address} = ${email}`;
-    return changed === 1;
-  }
-
   async function list(after: string | null, limit: number): Promise<readonly Account[]> {
     const { rows } = after === null
       ? await sql<Row>`SELECT ${selected} FROM ${table} ORDER BY ${id} LIMIT ${limit}`
@@ -104,9 +97,19 @@ export function createTableAccounts(
     add: (account) => answered(() => add(account)),
     setPassword: (account, passwordHash) => answered(() => setPassword(account, passwordHash)),
     change: (key, changes) => answered(() => change(key, changes)),
-    remove: (account) => answered(() => remove(account)),
+    remove: (account) => answered(() => remove(account, { db, table, columns })),
     list: (after, limit) => answered(() => list(after, limit)),
   };
+}
+
+async function remove(
+  { id, email }: Account,
+  { db: { sql }, table, columns }: Omit<AccountTable, "isConflicting">,
+): Promise<boolean> {
+  const [key, address] = [namedColumn(table, columns.id), namedColumn(table, columns.email)];
+  const { changed } = await sql`
+    DELETE FROM ${table} WHERE ${key} = ${keyOf(id, columns.id)} AND ${address} = ${email}`;
+  return changed === 1;
 }
 
 type Columns = Pick<AccountTable, "table" | "columns">;
