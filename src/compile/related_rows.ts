@@ -29,7 +29,6 @@ export function joinRelatedRows(
   };
 }
 
-/** Returns the values that identify rows of the target table, computed from the plan's keys. */
 function keysOfTarget(plan: RelatedKeys, dialect: Dialect): List {
   const { relation: { steps: [step, second] } } = plan;
   const own = step.own;
@@ -95,7 +94,6 @@ function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragmen
     withScanCheck(sql`${rank} <= ${limit}`, dialect)} ORDER BY ${ordinal}, ${rank} LIMIT ${most}`;
 }
 
-/** Returns SQL for the keys of the target rows that a link table connects with the given keys. */
 function keysAfterLinks(
   { relation: { steps: [, far] }, links }: RelatedKeys,
   near: List,

@@ -55,7 +55,6 @@ export function databaseHandle(driver: Driver, plans: SqlPlans = new SqlPlans())
   };
 }
 
-/** Returns the handle of an open transaction. A nested transaction is a savepoint. */
 export function transactionHandle(
   connection: Connection,
   dialect: Dialect,

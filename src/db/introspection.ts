@@ -155,7 +155,6 @@ export function completeDrafts(
   });
 }
 
-/** Sets `isWide` for key columns of the type `any`, and for columns that reference such keys. */
 function widened(drafts: readonly TableDraft[]): readonly TableDraft[] {
   let isSame = true;
   const wider = drafts.map((draft): TableDraft => {

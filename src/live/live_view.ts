@@ -31,7 +31,6 @@ export interface ShownRelation extends Pick<Related, "relation" | "filter" | "li
   readonly shown: readonly ShownRelation[];
 }
 
-/** A right to read related rows of another resource, on which a live view depends. */
 export interface ViewRight extends ScopedRequest {
   readonly grant: Grant | null;
   regranted(grant: Grant | null): LiveView;

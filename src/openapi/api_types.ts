@@ -155,7 +155,6 @@ function writtenType(
   return !isMany ? one : one.includes(" ") ? `(${one})[]` : `${one}[]`;
 }
 
-/** Returns the enabled operations whose bodies have no type, such as `delete`. */
 function operationsOf({ capabilities }: ResourceSchema): string {
   const names: readonly (readonly [string, boolean])[] = [
     ["delete", capabilities.enableDelete],

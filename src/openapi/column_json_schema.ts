@@ -80,7 +80,6 @@ function limitsInWords({ min, max }: ColumnInfo): JsonSchema {
   return words.length === 0 ? {} : { description: `Must be ${words.join(" and ")}.` };
 }
 
-/** Returns the JSON Schema of a list or object column, or `{}` (any value) for other columns. */
 export function structureSchema(
   { databaseType }: ColumnInfo,
   memberOf: (column: ColumnInfo, mayBeNull: boolean) => JsonSchema,

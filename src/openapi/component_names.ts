@@ -8,7 +8,6 @@ const suffixes = [
   "Groups",
 ];
 
-/** Names of the document's own components. */
 const reserved = ["Problem"];
 
 export function componentNames(resources: readonly Resource[]): ComponentNames {

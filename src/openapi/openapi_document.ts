@@ -106,7 +106,6 @@ function routeDocument(
   };
 }
 
-/** Returns the component schemas to which a document refers, directly or through other schemas. */
 function usedOf(all: JsonSchema, document: unknown): JsonSchema {
   const used = new Set<string>();
   const visit = (value: unknown): void => {

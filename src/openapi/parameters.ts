@@ -197,7 +197,6 @@ function viewParameters(resource: Resource): readonly JsonSchema[] {
   ];
 }
 
-/** Returns the `on` parameter. Its values are the unique keys by which an upsert finds rows. */
 function onParameter(resource: Resource, description: string): readonly JsonSchema[] {
   const keys = uniqueKeysOf(resource).map(({ name }) => name);
   return keys.length === 0 ? [] : [parameter("on", { type: "string", enum: keys }, description)];

@@ -14,7 +14,6 @@ import type { OrderKey } from "./plan.ts";
 
 const maxKeys = 8;
 
-/** The columns by which a client is allowed to order, and the columns that messages can name. */
 export interface OrderFields {
   readonly sortable: Pick<ReadonlySet<ColumnInfo>, "has">;
   readonly readable: readonly ColumnInfo[];

@@ -7,7 +7,6 @@ export type IncludeOption = "select" | "filter" | "limit" | "orderBy" | MetricOp
 
 type MetricOption = "count" | "sum" | "avg" | "min" | "max";
 
-/** An item of a parsed `include`. Its names are not yet looked up. */
 export interface IncludeSyntax {
   readonly name: string;
   /** True if the item requests metrics of the related rows instead of the rows. */
@@ -139,7 +138,6 @@ function parseOption(
   }
 }
 
-/** Reads the name of a relation, which can be quoted. White space belongs to the name. */
 function scanName(state: State): string {
   const { text, at } = state;
   if (text.charAt(at) === '"') return scanQuotedName(state);
@@ -161,7 +159,6 @@ function scanQuotedName(state: State): string {
   return quoted.name;
 }
 
-/** Reads an option's value up to the next `;` or `)` outside of parentheses and quotes. */
 function scanPlain(state: State): string {
   const from = state.at;
   const quoted = findQuotedNames(state.text);

@@ -84,7 +84,6 @@ export interface RelatedKeys {
   readonly isUnindexed: boolean;
 }
 
-/** A plan that reads the related rows of several rows in one statement. */
 export interface RelatedPlan extends RelatedKeys {
   readonly kind: "related";
   readonly columns: readonly ColumnInfo[];
@@ -106,7 +105,6 @@ export interface SearchPlan {
   readonly table: TableInfo;
   readonly columns: readonly ColumnInfo[];
   readonly where: Filter;
-  /** A SELECT of the key and rank of each matching document in the search index. */
   readonly matches: Fragment;
   readonly limit: number;
   readonly offset: number;

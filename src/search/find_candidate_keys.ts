@@ -16,7 +16,6 @@ export interface SearchedReads {
   /** The filter of rows that the user may read. The condition of `plan` includes it. */
   readonly scope: Filter;
   readonly connection: Connection;
-  /** The plan of the search. Its condition combines the scope and the request's filter. */
   readonly plan: Omit<SearchPlan, "matches">;
   readonly signal: AbortSignal;
 }
@@ -115,7 +114,6 @@ function keepReadable(
   return readable(selectCandidateKeys(keys, table, reader.dialect), keys.length, searched, reads);
 }
 
-/** Returns the keys of the found documents whose rows match the scope and the request's filter. */
 async function readable(
   matches: Fragment,
   limit: number,

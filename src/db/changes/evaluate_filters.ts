@@ -110,7 +110,6 @@ function collect(filter: Filter, used: Set<ColumnInfo>): boolean {
   }
 }
 
-/** Divides rows into batches that fit into one statement. A batch is a list of indexes of rows. */
 function imageBatches(
   rows: readonly (readonly SqlValue[])[],
   columns: readonly ColumnInfo[],

@@ -6,7 +6,6 @@ export type Position = SequencePosition | SnapshotPosition;
 
 /** A position in SQLite's change log, in which changes have numbers in the order of commits. */
 export interface SequencePosition {
-  /** Distinguishes the two forms of a position. */
   readonly kind: "sequence";
   /** The epoch (the lifetime of one log). In another epoch, the same `seq` is another change. */
   readonly epoch: string;

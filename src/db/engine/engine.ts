@@ -74,7 +74,6 @@ interface InstalledEngine {
   readonly triggers: string;
   /** A table expression whose column `name` contains the names of tables, views and indexes. */
   readonly relations: string;
-  /** Returns what the service changes besides creating tables, as parts of sentences. */
   changesOfServing(connection: Connection): Promise<readonly string[]>;
   /**
    * Calls `announce` with the installed parts, and then removes them. Returns true if there were
@@ -97,7 +96,6 @@ export interface CatalogEngine {
   readonly searchLock: Statement | null;
   /** Returns true if a column declared with one type can be served with the existing type. */
   canCompareTypes(declared: string, existing: string): boolean;
-  /** Returns a table's name in the form in which the engine compares names. */
   foldName(name: string): string;
   /** The maximum length of a name in bytes, or null for no limit. */
   readonly maxNameBytes: number | null;
@@ -114,7 +112,6 @@ export interface CatalogEngine {
    * when a statement writes no row. Null if the engine needs no list of these tables.
    */
   readonly tablesWithEffectsAlone: string | null;
-  /** Returns the tables whose definitions have a conflict clause, such as ON CONFLICT REPLACE. */
   conflictTables(
     connection: Connection,
     tables: readonly TableInfo[],
@@ -166,7 +163,6 @@ export interface ChangesEngine {
   polling(driver: Driver, listener: PollingListener): PollingMethod;
   /** A query for the log position before a write. Null if changes record their transactions. */
   readonly mark: string | null;
-  /** Returns a query for the running transaction's changes of a table since the position `mark`. */
   changesSince(table: TableInfo, mark: SqlValue): Statement;
   readonly history: RowHistorySql;
   /** A part of a sentence: the changes that streams do not show if a table has no triggers. */

@@ -17,7 +17,6 @@ export interface MigrationsEngine {
 
 export interface ComparisonEngine extends ComparisonFacts {
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
-  /** Returns a parsed declaration with the types as the engine's catalog prints them. */
   declaredShape(parsed: TableShape): TableShape;
   /** Returns tables with expressions as the catalog prints them. Null if none would change. */
   readonly written:
@@ -51,7 +50,6 @@ export interface WrittenPart {
 export type IntegrityCheck = (tables: readonly TableInfo[], file?: string) => Promise<void>;
 
 export interface MigrationRunEngine {
-  /** Runs `work`, which compares tables and can create temporary tables. */
   compare<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Runs `work`, which alters tables, in a transaction, while no other process migrates. */
   restructure<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
@@ -63,7 +61,6 @@ export interface MigrationRunEngine {
   /** Inside `apart`, runs `work` with the original role and settings, which a file can change. */
   asItself<T>(connection: Connection, work: () => Promise<T>): Promise<T>;
   undoSettings(statements: readonly string[]): readonly string[];
-  /** Returns the names of the indexes that a failed concurrent build has left. */
   unusableIndexes(connection: Connection): Promise<readonly string[]>;
   /** True if a transaction keeps all other writers waiting. */
   readonly hasOneWriter: boolean;
@@ -75,9 +72,7 @@ export interface MigrationRunEngine {
   turnsKeysOff(statement: string): boolean;
 }
 
-/** A table whose changes were recorded by triggers until the migration. */
 export interface PausedTable extends TableName {
-  /** The names of the columns that the recording excluded. */
   readonly hidden: readonly string[];
 }
 

@@ -6,7 +6,6 @@ export interface NeededParts {
   readonly search: boolean;
 }
 
-/** Returns the changes that a service will make in the database, each as a part of a sentence. */
 export async function missingParts(
   driver: Driver,
   { log, search }: NeededParts,

@@ -13,7 +13,6 @@ export const ownTables: readonly string[] = [
   temporarySequenceTable,
 ];
 
-/** Returns the count in words, like `3 tables and 1 trigger`. */
 export function describePartCounts(parts: readonly RemovablePart[]): string {
   const byKind = Map.groupBy(parts, ({ kind }) => kind);
   return [...byKind].map(([kind, { length }]) => `${length} ${kind}${length === 1 ? "" : "s"}`)

@@ -176,7 +176,6 @@ async function planMigration(
       lock: planning.lockOf(step.sql),
     })),
   };
-  // `pairs` are the declared tables that exist.
   return { plan, pairs, differences };
 }
 
@@ -185,7 +184,6 @@ async function hasRows({ existing }: PairedTable, connection: Connection): Promi
   return (await connection.query({ text, values: [] })).rows.length > 0;
 }
 
-/** Returns a notice for each declared table whose former and current name both exist as tables. */
 function conflictingTables(
   pairs: readonly PairedTable[],
   existing: readonly TableShape[],

@@ -1,4 +1,3 @@
-/** Parses each `CHECK (column IN ('a', 'b'))`. Returns the strings by lower-case column name. */
 export function sqliteEnumChecks(createTable: string): ReadonlyMap<string, readonly string[]> {
   const lists = new Map<string, readonly string[]>();
   for (const [, name = "", list = ""] of createTable.matchAll(sqliteCheck)) {

@@ -35,7 +35,6 @@ function rowCount(value: unknown): Fragment {
   );
 }
 
-/** Binds a value for a column, anywhere in a statement. The SQL contains the column's type. */
 export function bindForColumn(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
   return dialect.bound(inProcess(value, column, false, dialect), column);
 }

@@ -4,7 +4,6 @@ import { type FlatTemplate, isSign, isWord, type SqlPart, type SqlToken } from "
 export interface ColumnsInSql {
   /** Returns the known column whose name in the SQL ends at a token, or null if there is none. */
   endingAt(index: number): ColumnInfo | null;
-  /** Returns the known column whose name in the SQL, such as `notes.id`, begins at a token. */
   startingAt(index: number): ColumnInfo | null;
   /** Returns the index after the name, such as `id` or `notes.id`, that begins at a token. */
   afterPath(index: number): number;
@@ -195,7 +194,6 @@ export function findWord(
   return -1;
 }
 
-/** Returns for each token whether it is in a condition of a CASE, between WHEN and THEN. */
 export function conditionsOfCases(tokens: readonly SqlToken[]): readonly boolean[] {
   let isCondition = false;
   return tokens.map((token) => {

@@ -156,7 +156,6 @@ function requirePlain(
   }
 }
 
-/** Returns a function that decodes rows to values as in JSON, and caches each column's item. */
 export function rowReader(
   items: readonly ResultItem[],
 ): (result: QueryResult, dialect: Dialect) => Record<string, unknown>[] {

@@ -34,7 +34,6 @@ export class ValueOfColumn {
 }
 
 export interface SqlTemplate {
-  /** The template's strings. There is one more string than there are values. */
   readonly strings: readonly string[];
   readonly values: readonly unknown[];
 }

@@ -85,7 +85,6 @@ export function valuePlaces(
 /** The keywords after which only a name can follow, not a value. */
 const beforeNames = ["FROM", "INTO", "UPDATE", "JOIN", "SET", "TABLE"];
 
-/** Returns the known columns that a statement names, and for a UNION all columns of its tables. */
 function namedColumns(
   { tokens, parts }: FlatTemplate,
   columns: ColumnsInSql,
@@ -132,7 +131,6 @@ function isAssigned(tokens: readonly SqlToken[], index: number): boolean {
   return false;
 }
 
-/** Returns the column with which a value is compared, or to which SET assigns the value. */
 function besideValue(
   tokens: readonly SqlToken[],
   index: number,

@@ -89,7 +89,6 @@ function tableOf(
   return { table: { schema, name }, alias: alias ?? name };
 }
 
-/** Parses `*`, `alias.*`, `[alias.]column [[AS] name]`, or an expression. */
 function columnOf(item: readonly string[], alias: string): ViewedColumn {
   const rest = [...item];
   if (rest[1] === "." && isSameName(nameOf(rest[0]) ?? "", alias)) rest.splice(0, 2);

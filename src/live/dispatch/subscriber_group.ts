@@ -148,7 +148,6 @@ export class IncludeGroup implements AffectedGroup {
   }
 }
 
-/** Returns the paths to a stream's rows from all related rows on which the view depends. */
 function includePathsOfView(
   shown: readonly ShownRelation[],
   matcher: Matcher,

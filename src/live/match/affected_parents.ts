@@ -18,7 +18,6 @@ export interface AffectedGroup {
   readonly includePaths: readonly IncludePath[];
 }
 
-/** A parent row, in its current state, that a changed related row affects. */
 export interface AffectedParent<G> {
   readonly row: Row;
   readonly groups: ReadonlySet<G>;

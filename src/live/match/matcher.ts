@@ -164,7 +164,6 @@ export function columnsReadBy(filter: Filter, table: TableInfo): ColumnMask {
   }
 }
 
-/** Returns the mask of the columns whose values differ, or could differ, between two rows. */
 export function differingColumns(before: Row, after: Row, { columns }: TableInfo): ColumnMask {
   let bits = 0;
   let index = 0;

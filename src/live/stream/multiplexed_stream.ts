@@ -99,7 +99,6 @@ export class MultiplexedStream {
     this.#remove(part, eventText("refused", { key: part.key, ...refusal }));
   }
 
-  /** Ends all parts, each with its resume token, and then the stream. */
   endAll(delayMs: number): void {
     if (this.#isEnding || this.#isClosed) return;
     this.#isEnding = true;

@@ -12,7 +12,6 @@ import type { Relation } from "../../schema/relation.ts";
 export interface StreamRequest extends ScopedRequest, Pick<LiveQuery, "table" | "reader" | "view"> {
   readonly address: string | null;
   readonly scope: Filter;
-  /** The filter of the request, and the condition "not deleted". */
   readonly filter: Filter;
   /** Completes, with or without an error, when the caller has disconnected. */
   readonly disconnected: Promise<unknown>;
@@ -91,7 +90,6 @@ function unrecorded(
   return columns.find((column) => excluded.has(column)) ?? null;
 }
 
-/** Returns all columns that a filter reads, including the key columns of its relations. */
 export function columnsReadIn(filter: Filter): readonly ColumnInfo[] {
   switch (filter.kind) {
     case "compare":

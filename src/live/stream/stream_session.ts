@@ -75,7 +75,6 @@ export class StreamSession implements ScopeHolder {
     else if (this.#grantedView !== null) this.#apply({ ...this.#grantedView, scope: grant.rows });
   }
 
-  /** Sets the grant at `index` in `view.rights`, the grants for related rows. */
   #regrantRelated(index: number, grant: Grant | null): void {
     if (this.#grantedView === null) return;
     const { scope, view } = this.#grantedView;

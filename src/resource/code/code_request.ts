@@ -53,7 +53,6 @@ export function codeRequest(
   };
 }
 
-/** Formats a key as the id in a request path. Error messages contain this id. */
 export function segmentOf(key: unknown, { table }: Resource): string {
   // The value of a single key column can itself be an array.
   const values: unknown[] = table.primaryKey.length === 1 ? [key] : [key].flat();

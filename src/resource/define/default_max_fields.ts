@@ -17,5 +17,4 @@ export function defaultMaxFields(
 /** The minimum of the default. JSON documents and inputs of procedures can have many fields. */
 const least = 20_000;
 
-/** The allowed number of nested rows in a body, for each item that a batch can contain. */
 export const maxEmbeddedPerItem = 10;

@@ -233,7 +233,6 @@ function resolveGenerated(
   return generated;
 }
 
-/** The columns that get a value in a new row, by the source of the value. */
 interface Filled {
   readonly writable: ReadonlySet<ColumnInfo>;
   readonly generated: ReadonlySet<ColumnInfo>;

@@ -47,7 +47,6 @@ export class DataReply {
     return reply;
   }
 
-  /** Serializes the data, whatever its size. */
   writeAll(): Reply & { readonly body: string } {
     return { status: this.status, headers: this.headers, body: writeJson(this.data) };
   }

@@ -56,7 +56,6 @@ export function canBeEmpty(column: ColumnInfo): boolean {
   return isTextual(column) || column.kind === "bytes";
 }
 
-/** Removes the plus sign and leading zeros of a number. Changes `.5` to `0.5`. */
 function inJsonForm(text: string): string {
   const [, sign, digits, rest] = otherNumber.exec(text) ?? [];
   return rest === undefined ? text : `${sign === "-" ? "-" : ""}${digits || "0"}${rest}`;

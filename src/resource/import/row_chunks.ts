@@ -176,7 +176,6 @@ class OpenChunk {
   }
 }
 
-/** A list of columns that many rows share. */
 export class RowShape {
   readonly columns: readonly ColumnInfo[];
   readonly places: ReadonlyMap<ColumnInfo, number>;

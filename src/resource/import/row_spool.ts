@@ -96,7 +96,6 @@ export class RowSpool implements AsyncDisposable {
   }
 }
 
-/** Adjacent rows with the same columns. */
 interface Run {
   readonly columns: readonly number[];
   readonly lines: number[];

@@ -231,5 +231,4 @@ class RowImport {
   }
 }
 
-/** Thrown at the end of a dry run, to roll the transaction back. */
 class DryRunDone extends Error {}

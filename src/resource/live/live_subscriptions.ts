@@ -3,7 +3,6 @@ import { Problem } from "../../problem/problem.ts";
 export interface LiveSubscription {
   /** The client's name for the subscription. Every event of the subscription contains the name. */
   readonly key: string;
-  /** The path of a `/subscribe` or `/aggregate/subscribe` route, with its query. */
   readonly path: string;
   /** The resume token of an earlier stream, or null to begin with a snapshot of the rows. */
   readonly resumeFrom: string | null;

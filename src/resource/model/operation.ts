@@ -68,7 +68,6 @@ export interface AdditionalGrants {
   readonly written: ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
 }
 
-/** Rows that an operation writes in another resource, or with another kind of access. */
 export interface RelatedWrite {
   readonly resource: Resource;
   readonly access: "create" | "update" | "delete";

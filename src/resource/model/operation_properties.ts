@@ -9,7 +9,6 @@ export interface OperationProperties {
   readonly conditional: "none" | "one" | "many";
   /** True if the client can choose an id for the write. Live events of the write contain the id. */
   readonly named: boolean;
-  /** The problem codes of the operation, except codes that most operations share. */
   readonly problems: readonly ProblemSlug[];
 }
 

@@ -171,7 +171,6 @@ export interface Resource extends SharedParts, CallerFields {
   actsOnRowsOnly(): boolean;
   hub(): LiveHub | null;
   readonly search: OpenIndex | null;
-  /** The search indexers of all resources that index rows of this table. */
   readonly indexers: readonly Indexer[];
   readonly operators: OperatorRegistry;
 }

@@ -21,7 +21,6 @@ import {
 import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {
-  /** The filter of the request. The scope of the user is separate. */
   readonly filter: Filter;
   readonly view: View;
   readonly resumeFrom: string | null;

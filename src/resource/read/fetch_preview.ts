@@ -48,7 +48,6 @@ function cutRow(selected: Stored, { columns, preview }: ReadPlan, reader: RowRea
   return { row: cut.length === 0 ? row : { ...row, ...texts }, cut };
 }
 
-/** For each row of a preview, the columns whose values are truncated. */
 export type CutColumns = readonly (readonly ColumnInfo[])[];
 
 const maxLength = 1_000;

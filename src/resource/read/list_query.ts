@@ -21,7 +21,6 @@ import type { Connection } from "../../db/driver.ts";
 import { fetchCount, fetchEstimate, type RowReader } from "../../db/rows.ts";
 import type { RoleRights } from "../../db/tables/table_facts.ts";
 
-/** A sort key that is a field of the related row of a to-one relation. */
 interface RelatedOrder extends Omit<RelatedColumn, "where"> {
   readonly target: Resource;
 }

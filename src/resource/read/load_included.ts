@@ -46,7 +46,6 @@ export function loadIncluded(
   return loadAll(around, includes, { ...reads, related, left });
 }
 
-/** Rows whose related rows are loaded, and how often each row appears in the response. */
 interface Around {
   readonly rows: readonly Row[];
   readonly times: readonly number[];
@@ -179,7 +178,6 @@ function distinctKeys(
   return { keys, placeOf };
 }
 
-/** Returns for each group of included rows how often the response contains the group. */
 function sumByPlace(
   times: readonly number[],
   placeOf: readonly number[],

@@ -79,7 +79,6 @@ export function parseQueryFilter(query: Query, resource: Resource): RelationFilt
   return filter === null ? everyRow : relationFilterOf(filter, resource, () => {});
 }
 
-/** Parses a user's filter, in which dotted names can lead through filterable relations. */
 export function parseRelationFilter(text: string | undefined, resource: Resource): RelationFilter {
   return resolvedFilter(text === undefined ? null : resource.filters.parse(text), resource);
 }

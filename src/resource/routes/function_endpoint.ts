@@ -194,7 +194,6 @@ function argumentFromJson(value: unknown, column: ColumnInfo): unknown {
   return kindOfColumn(column).fromJson(isText ? decodeText(value) : value, column);
 }
 
-/** Converts an argument in a URL, in which lists, objects and documents are JSON. */
 function argumentFromText(value: unknown, column: ColumnInfo): unknown {
   const text = String(value);
   if (column.kind !== "json") return kindOfColumn(column).fromText(text, column);

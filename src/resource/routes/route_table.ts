@@ -196,7 +196,6 @@ function isBelow(path: string, url: string): boolean {
     (path.length === url.length || path.charCodeAt(url.length) === slash);
 }
 
-/** Returns the index of the first character in which any two resource paths differ. */
 function distinctAt(urls: readonly string[]): number {
   const [first = ""] = urls;
   // The index must be within the shortest path, which can be a prefix of another path.

@@ -38,7 +38,6 @@ export interface Include {
   readonly view: View;
 }
 
-/** The loaded rows of one relation, which the output nests in the rows that they relate to. */
 export interface Included {
   readonly relation: Relation;
   readonly view: View;
@@ -61,7 +60,6 @@ export interface Included {
   } | null;
 }
 
-/** The member of a row that contains the metrics of related rows, by the names of the relations. */
 const aggregatesMember = "_aggregates";
 
 export const noneIncluded: readonly Included[] = Object.freeze([]);
@@ -198,7 +196,6 @@ function untypedValue(value: unknown): unknown {
 
 /** A user's filter that can test fields of related rows. It depends on the caller's grants. */
 export interface RelationFilter {
-  /** The resources that the filter reads through relations, including those of link tables. */
   readonly reached: ReadonlySet<Resource>;
   /** The filter before it is restricted to readable related rows. Absent for an empty filter. */
   readonly unrestricted?: Filter;

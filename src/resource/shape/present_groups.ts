@@ -3,7 +3,6 @@ import type { ColumnMetric, GroupKey, Metric } from "../../plan/plan.ts";
 import { safeValue } from "../../schema/safe_numbers.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 
-/** The keys and metrics of an aggregate that the output shows, in the order of the SELECT. */
 export interface GroupView {
   readonly keys: readonly GroupKey[] | null;
   /** The shown metrics. Other metrics only filter and sort the groups. */

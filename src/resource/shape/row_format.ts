@@ -3,7 +3,6 @@ import type { View } from "./output.ts";
 
 /** A format of exported rows. The rows are written a few at a time, to limit memory. */
 export interface RowFormat {
-  /** The media type that `Accept` names. */
   readonly type: string;
   readonly contentType: string;
   /** The extension of the format's files, with the dot. */

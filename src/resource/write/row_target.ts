@@ -32,7 +32,6 @@ export interface PathRow {
 
 export interface RowTarget {
   readonly key: Key;
-  /** The id as it is in the request, for messages. */
   readonly segment: string;
   readonly precondition: Precondition;
 }

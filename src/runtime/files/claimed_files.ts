@@ -2,7 +2,6 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
 export interface ClaimedFile {
-  /** The absolute path, with symbolic links resolved. */
   readonly path: string;
   /** True if no other code of this process has the file open. */
   readonly isFirst: boolean;

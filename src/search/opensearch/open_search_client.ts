@@ -14,7 +14,6 @@ export interface OpenSearchRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: Record<string, unknown>;
-  /** The lines of a bulk request, in place of another body. */
   readonly lines?: readonly Record<string, unknown>[];
   readonly signal?: AbortSignal;
   /** Replaces the client's timeout, in milliseconds. */

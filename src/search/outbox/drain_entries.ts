@@ -171,7 +171,6 @@ type OutboxFault =
   /** The rows could not be read, which does not mean that an entry is faulty. */
   | { readonly kind: "unread"; readonly reason: string }
   | { readonly kind: "unwritten"; readonly reason: string }
-  /** The lease of the entries was about to end. */
   | { readonly kind: "late" };
 
 /** Writes entries' documents to their index before the leases end: all or none. Null on success. */

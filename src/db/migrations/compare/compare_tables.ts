@@ -47,7 +47,6 @@ export function pairTables(
       ? []
       : [{ ...one, existing, columns: pairColumns(one.table, one.shape, existing) }]
   );
-  // Returns a foreign key with the new names of the referenced table and its columns.
   const targetOf = (key: ForeignKeyShape): ForeignKeyShape => {
     const target = present.find(({ existing }) =>
       existing.schema === key.schema && isSameTableName(existing, existing.name, key.table)

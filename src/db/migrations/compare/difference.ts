@@ -150,7 +150,6 @@ export function compareConstraints(
   existing: TableShape,
   own: {
     readonly columns: readonly string[];
-    /** All declared tables, and the tables that the migration drops. */
     readonly tables: readonly TableName[];
   },
   syntax: SqlSyntax,

@@ -6,7 +6,6 @@ import {
 import { parseCreateIndex } from "../../../sql/statements/parse_create_index.ts";
 import { sqliteEnumChecks } from "../../tables/enum_checks.ts";
 
-/** The shape (columns, keys, constraints and indexes) of a declared or of an existing table. */
 export interface TableShape {
   readonly schema: string | null;
   readonly name: string;
@@ -78,7 +77,6 @@ export interface TableName {
   readonly name: string;
 }
 
-/** The existing tables that have the requested names, and other relations with these names. */
 export interface ExistingShapes {
   readonly tables: readonly TableShape[];
   /** Views and other relations that are not tables. A migration never compares or changes them. */

@@ -29,7 +29,6 @@ export interface PendingFiles {
   readonly pending: readonly MigrationFile[];
   /** The number of statements that an unfinished file has run, by the file's name. */
   readonly begun: ReadonlyMap<string, number>;
-  /** The names of applied files that are not in the folder. */
   readonly unknown: readonly string[];
 }
 
@@ -154,7 +153,6 @@ async function applyApart(
   if (left !== "") throw new Error(`Cannot rely on ${name}, although it has run${left}`);
 }
 
-/** Matches a statement that changes settings of its connection for later statements. */
 const changesSettings =
   /^(?:\s|--[^\n]*\n|\/\*[^]*?\*\/)*(?:SET|RESET|PRAGMA|SELECT\s+(?:pg_catalog\.)?set_config)\b/i;
 
@@ -184,7 +182,6 @@ export async function applyFile(
   await resumeRecording(connection, engine, { recorded, random });
 }
 
-/** Returns the files that undo the last applied files, in reverse order of their application. */
 export async function filesToUndo(
   { driver, folder }: Pick<FilesRun, "driver" | "folder">,
   count: number,

@@ -9,7 +9,6 @@ import {
 
 /** An SQL file that is run once. The number at the start of its name determines the order. */
 export interface MigrationFile {
-  /** The name, such as `0001_notes.sql`. */
   readonly name: string;
   readonly number: number;
   /** The whole SQL, with `\n` as the line end. */
@@ -119,7 +118,6 @@ async function readOne(
 
 const pragma = /^(?:\s|--[^\n]*\n|\/\*[^]*?\*\/)*PRAGMA\b/i;
 
-/** Matches a statement that no transaction can contain. */
 const runsAlone =
   /^(?:\s|--[^\n]*\n)*(VACUUM\b|(?:CREATE(?: UNIQUE)?|DROP|REINDEX) (?:INDEX|TABLE) CONCURRENTLY\b)/i;
 

@@ -30,7 +30,6 @@ export function foreignKeySql(key: ForeignKeyShape): string {
   return `FOREIGN KEY (${columnList(key.columns)}) REFERENCES ${referencesSql(key)}`;
 }
 
-/** Returns quoted names with commas between them. */
 export function columnList(columns: readonly string[]): string {
   return columns.map(quoteIdentifier).join(", ");
 }

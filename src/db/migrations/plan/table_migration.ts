@@ -200,7 +200,6 @@ export function missingIndexNames(table: TableMigration): ReadonlySet<string | n
   );
 }
 
-/** Returns the undeclared indexes that `allowDrop` names, or that have the name of a new index. */
 export function indexesToDrop(table: TableMigration): readonly string[] {
   const wanted = missingIndexNames(table);
   return table.of("superfluous-index").flatMap(({ existing: { name } }) =>

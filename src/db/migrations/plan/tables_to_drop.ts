@@ -23,7 +23,6 @@ export async function tablesToDrop(
   return (await shapes(connection, names)).tables;
 }
 
-/** Returns a notice for each name in `allowDrop` that is no existing table, such as a typo. */
 export function unknownNames(
   { allowDrop }: MigrationRights,
   tables: readonly TableInfo[],

@@ -4,7 +4,6 @@ export interface TypeParts {
   readonly numbers: readonly number[];
 }
 
-/** Parses a type such as `numeric(12,2)`. */
 export function typeParts(type: string): TypeParts {
   const numbers = /\(([\d,]+)\)/.exec(type)?.[1]?.split(",").map(Number) ?? [];
   return { name: type.replace(/\([\d,]+\)/, ""), numbers };

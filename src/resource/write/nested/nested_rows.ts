@@ -12,7 +12,6 @@ export interface NestedRow {
   readonly embedded: readonly EmbeddedRows[];
 }
 
-/** A foreign key column whose value equals the column `source` of another row in the body. */
 export interface ForeignKeySource {
   readonly column: ColumnInfo;
   readonly from: NestedRow;
@@ -36,7 +35,6 @@ export type RowsStep =
   | { readonly kind: "link"; readonly table: TableInfo; readonly rows: readonly NestedRow[] }
   | RelateStep;
 
-/** The step that changes which existing rows are related by one relation. */
 export interface RelateStep {
   readonly kind: "relate";
   readonly relation: Relation;

@@ -67,7 +67,6 @@ function columnOf(name: string, columns: readonly ColumnInfo[]): ColumnInfo | un
   return columns.find((one) => one.dbName === dbName);
 }
 
-/** Parses a term between two ANDs. The term can begin and end with parentheses of groups. */
 function parseTerm(tokens: readonly string[], columns: readonly ColumnInfo[]) {
   const [start, end] = [
     tokens.findIndex((token) => token !== "("),

@@ -26,7 +26,6 @@ import { conditionSql, type SqlCondition } from "../../../schema/table_constrain
 import { parseUserFilter } from "../../read/user_filter.ts";
 import { parseIndexCondition } from "./index_condition.ts";
 
-/** A key by which an upsert finds rows. */
 export interface UniqueKey extends KeyColumns {
   /** The rows of a partial unique index. Absent if the key is unique among all rows. */
   readonly rows?: Filter;

@@ -35,7 +35,6 @@ export function completeNewRow(
   return values;
 }
 
-/** The creation time and the update time of a new row are equal. */
 function addMoments(
   values: Map<ColumnInfo, unknown>,
   { timestamps: { onCreate }, runtime: { clock } }: Resource,

@@ -35,7 +35,6 @@ export interface DraftRow extends NestedRow {
   readonly isNew: boolean;
 }
 
-/** The requested changes of one relation, from all enclosing rows at one depth of a body. */
 export interface RelationRequests {
   readonly relation: Relation;
   readonly target: Resource;

@@ -166,7 +166,6 @@ function farStep({ name, steps: [, far] }: Relation): RelationStep {
   return far;
 }
 
-/** Returns a string that identifies the row to which a link leads, within one relation. */
 function endId(link: Row, relation: Relation): string {
   const columns = farStep(relation).own;
   return JSON.stringify(columns.map((column) => canonicalValueText(link[column.name], column)));
