@@ -69,7 +69,7 @@ function database(driver: Driver): Database {
   };
 }
 
-/** Rejects a missing list, and Drizzle's tables, because Drizzle's migrations create them. */
+/** Throws for a missing list, and for tables of Drizzle, which Drizzle's migrations create. */
 function declared(
   tables: readonly TableLike<unknown, unknown>[],
   method: "createTables" | "migrate",

@@ -280,7 +280,7 @@ async function readGrant(store: KeyValue, key: string): Promise<FoundGrant | nul
   return value === undefined ? null : value as FoundGrant;
 }
 
-/** Binds a key to a grant: events may report one payment for two accounts. Throws a 422. */
+/** Binds a key to one grant (else a 422): events may report one payment for two accounts. */
 async function bindGrantKey(store: KeyValue, key: string, grant: FoundGrant): Promise<void> {
   let found = await readGrant(store, key);
   if (found === null) {

@@ -50,9 +50,9 @@ export async function verifyTimedSignature(
   { header, separator, time, code, joint }: {
     readonly header: string;
     readonly separator: string;
-    /** The name of the pair with the time, in seconds since 1970. */
+    /** The name of the header's pair that contains the time, in seconds since 1970. */
     readonly time: string;
-    /** The name of the pairs with hexadecimal codes: several pairs while secrets are rotated. */
+    /** The name of the header's pairs with hexadecimal codes: several while secrets are rotated. */
     readonly code: string;
     readonly joint: string;
   },

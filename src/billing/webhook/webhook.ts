@@ -50,10 +50,7 @@ export interface WebhookResponse {
   readonly duplicate?: true;
 }
 
-/**
- * Each step of a webhook request can be repeated safely. The provider receives a success only after
- * `onEvent` has succeeded.
- */
+/** Each step can be repeated safely. Providers get a success only after `onEvent` succeeded. */
 export class Webhook {
   readonly #options: WebhookOptions;
   /** The deliveries in progress in this process. A repeated delivery waits for the first. */

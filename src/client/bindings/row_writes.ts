@@ -68,9 +68,7 @@ export function createRowWrites(transport: Transport) {
     begin() {
       hasStream = true;
     },
-    /**
-     * Completes writes with an id in `echoes`, and writes confirmed before stream `asked` began.
-     */
+    /** Completes writes with an id in `echoes`, or confirmed before stream number `asked`. */
     committed(asked: number, echoes: ReadonlySet<string>) {
       for (const [id, { askedBefore, done }] of waiting) {
         if (echoes.has(id) || asked > askedBefore) done();

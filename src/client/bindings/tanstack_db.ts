@@ -140,7 +140,7 @@ interface SyncedRowsOptions<Key> {
   getKey(row: LiveRow): Key;
 }
 
-/** Each resume token ends a transaction that brings the collection to the stream's rows. */
+/** Each resume token ends a transaction that makes the collection equal to the stream's rows. */
 class SyncedRows<Row, Key> implements Subscriber {
   readonly path: string;
   readonly #options: SyncedRowsOptions<Key>;

@@ -13,7 +13,7 @@ import type { Transport } from "../../api/transport.ts";
 export class DirectConnection implements LiveConnection {
   readonly #transport: Transport;
   readonly #page: PageEnvironment;
-  /** The time from which each subscriber may be requested; `Infinity` to wait for `reconnect`. */
+  /** The earliest time to request each subscriber; `Infinity` to wait for `reconnect`. */
   readonly #members = new Map<Subscriber, number>();
   /** A further connection for the subscriptions that do not fit into one stream. */
   #overflow: DirectConnection | undefined;

@@ -52,10 +52,7 @@ function compareValues(a: unknown, b: unknown, type: FieldType | undefined): num
   return at(left) - at(right);
 }
 
-/**
- * NaN for a string. A JSON string of digits is a number, except in a column of mixed values
- * (`any`).
- */
+/** NaN for a string. A JSON string of digits is a number, except in a mixed column (`any`). */
 function doubleOf(value: unknown, type: FieldType | undefined): number {
   const isNumber = typeof value !== "string" ||
     /^(int|big|dec|re|any-?I)/.test(type + value) && value;

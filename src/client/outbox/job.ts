@@ -154,7 +154,7 @@ export function laneOf(
 }
 
 export function rowTag(row: JobRow | null): string | null {
-  // The cast is safe: only the service and the declared `base` set this member, to a string.
+  // The cast is safe: only the service and the program's `base` set this member, to a string.
   return (row?._etag ?? null) as string | null;
 }
 

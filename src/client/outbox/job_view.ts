@@ -72,7 +72,7 @@ export function createJobView(
     const before = jobs.get(id);
     const waiter = waiters.get(id);
     const isKnown = before && isSameRequest(before, job);
-    // Live lists apply jobs in this order. A job with a new idempotency key moves to the end.
+    // Live lists apply jobs in the map's order. A job with a new idempotency key moves to the end.
     if (!isKnown) jobs.delete(id);
     if (state === "sent") {
       learn(job, row);

@@ -15,7 +15,7 @@ export interface OutboxJobs extends Pick<JobView, "get" | "subscribe" | "wait"> 
 export interface OutboxJobsOptions extends JobViewInput {
   /** Resolves to the storage. Never rejects. */
   readonly opening: Promise<JobStorage>;
-  /** Null without other tabs. A message has an ended job with its row; null: read the storage. */
+  /** Null without other tabs. A message is an ended job with its row, or null: read the storage. */
   readonly channel: BroadcastChannel | null | undefined;
 }
 
@@ -25,7 +25,7 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   const stored = storedJobs(view, options);
 
   async function change(job: Job, changes: Partial<Job>): Promise<Job | undefined> {
-    // A new key means a new request. Other jobs must no longer wait for the old one.
+    // A new key means a new request: other jobs must no longer wait for the old request.
     if (changes.idempotencyKey) await release(job);
     return stored.change(job, changes);
   }

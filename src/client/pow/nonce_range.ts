@@ -17,7 +17,7 @@ export type Scan = (range: NonceRange, part: ScanTask) => number;
 export interface ScanTask {
   readonly difficulty: number;
   readonly from: number;
-  /** The index after the part's last nonce: a multiple of four, as is `from`. */
+  /** The index after the part's last nonce. Like `from`, it is a multiple of four. */
   readonly to: number;
 }
 

@@ -13,7 +13,7 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 
 export const lemonSqueezyName = "lemon-squeezy";
 
-/** Recognizes repeated deliveries by event name, object and time of change: there are no ids. */
+/** Recognizes repeated deliveries by event name, object and change time: events have no ids. */
 export function readLemonSqueezyEvent(body: JsonFields): VendorDelivery {
   const [meta, data] = [body.at("meta"), body.at("data")];
   const attributes = data.at("attributes");

@@ -170,7 +170,7 @@ async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
   }, { idempotencyKey: report.idempotencyKey });
 }
 
-/** An event may lack prices: it has at most ten lines, and of a payment link none. */
+/** Reads prices that events lack: an event has at most ten lines, of a payment link none. */
 async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonly PaidPrice[]> {
   const object = new JsonFields(raw).at("data").at("object");
   const [id, kind] = [object.text("id"), object.text("object")];

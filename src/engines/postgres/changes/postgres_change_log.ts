@@ -38,7 +38,7 @@ export async function openPostgresChangeLog(options: PostgresChangeLogOptions): 
 export const maxChangesPerStepPart = 1_000;
 const maxPerPurge = 5_000;
 
-/** One part of a step with too many changes for one read, and the state for the next part. */
+/** A part of a step whose changes exceed one read, with the state to read the next part. */
 interface UnfinishedStep extends ChangeLogStep {
   readonly from: SnapshotPosition;
   readonly target: SnapshotPosition;

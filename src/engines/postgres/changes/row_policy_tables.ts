@@ -19,7 +19,7 @@ export class RowPolicyTables {
     this.#onChange = onChange;
   }
 
-  /** Updates the set from the cell of {@link column}. Call it before you use the row's changes. */
+  /** Updates the set from {@link column} of a log read. Call this before the changes are used. */
   note(places: string): void {
     if (places === this.#known) return;
     this.#known = places;
@@ -28,7 +28,7 @@ export class RowPolicyTables {
   }
 }
 
-/** Returns {@link RowPolicyTables.column}. It reads the policies in the snapshot of the changes. */
+/** The SQL of {@link RowPolicyTables.column}, which reads policies in the changes' snapshot. */
 function securedColumn(names: string): string {
   const oids =
     `ARRAY(SELECT to_regclass(name)::oid FROM json_array_elements_text('${names}') AS name)`;

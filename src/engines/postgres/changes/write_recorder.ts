@@ -38,7 +38,7 @@ export type RecordedWrite =
 /** The maximum number of changes that one INSERT records. Each change binds two values. */
 const maxPerStatement = 1_000;
 
-/** How many statements without a plan can have an entry in the cache of their tables. */
+/** The maximum number of entries in the cache of tables for statements without a plan. */
 const maxKnownTexts = 500;
 
 /** Logs writes in their transaction: each changed row of a plan, otherwise only table names. */
@@ -185,7 +185,7 @@ export class WriteRecorder {
     return recorded;
   }
 
-  /** Returns the tables that a delete may change by cascading. An unknown ON DELETE may cascade. */
+  /** Returns the tables that a delete may change by cascading. Unknown actions count as CASCADE. */
   #cascadesOf(deleted: TableInfo): readonly PostgresLogTable[] {
     const reached = new Set([deleted]);
     const found = new Set<PostgresLogTable>();

@@ -160,7 +160,7 @@ export function isTlsFailure(error: unknown): boolean {
 
 const tlsFailureName = "TlsFailure";
 
-/** The library lacks channel binding: if it is required, the rules verify the server instead. */
+/** If `channel_binding` is required, which the library lacks, the rules verify the server. */
 export function tlsOfParameters(
   get: Lookup,
   environment: Lookup,
@@ -193,7 +193,7 @@ export function tlsOfParameters(
         );
       }
       return {
-        // As in libpq, every mode verifies the certificate if there is a file of authorities.
+        // As in libpq, every mode verifies the certificate if there is a file of CA certificates.
         ...{ ...(ca === null ? {} : { ca }), rejectUnauthorized: ca !== null || trustsSystem },
         checkServerIdentity: mode === "verify-full" ? nameCheck(server) : () => undefined,
         ...(get("sslcertmode") === "disable" ? {} : await ownCertificate(get, file)),

@@ -54,7 +54,7 @@ const restoring = [
   ...["DISCARD TEMP", releaseLocks],
 ];
 
-/** Restores a session before COMMIT. Deferred triggers run before, with unrestored settings. */
+/** Restores a session before COMMIT. Deferred triggers run before that, with changed settings. */
 export const restoreSession: readonly string[] = ["SET CONSTRAINTS ALL IMMEDIATE", ...restoring];
 
 export function endMessage(command: "COMMIT" | "ROLLBACK", announces: boolean): string {

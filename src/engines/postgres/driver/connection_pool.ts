@@ -18,7 +18,7 @@ interface Waiter<T> {
 }
 
 export function createPool<T>(items: readonly T[], limitMs: number, clock: Clock): Pool<T> {
-  // The connection that was used last comes first, so light load needs few prepared statements.
+  // The last used connection comes first: under light load, few connections prepare statements.
   const idle = items.toReversed();
   const waiting = new FairQueue<Waiter<T>>({ maxWaiting: Infinity });
   let closed: (() => void) | null = null;

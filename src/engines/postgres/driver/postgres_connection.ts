@@ -12,7 +12,7 @@ export interface PostgresSession {
   close(): Promise<void>;
 }
 
-/** A connection of any library. It never reconnects: an open transaction is lost with it. */
+/** A connection of any library. It never reconnects, because a lost transaction cannot continue. */
 export interface PostgresConnection {
   /** Null if the connection is open. Otherwise resolves when it opens, or rejects if it cannot. */
   readonly opening: Promise<void> | null;
@@ -26,7 +26,7 @@ export interface PostgresConnection {
   read(text: string, values: TextRow, keep: KeepRow, isPipelined?: boolean): ScheduledRead;
   /**
    * Runs two prepared statements as one transaction, and returns the second's result, or null if
-   * one is not prepared yet. Absent if the connection prepares no statements.
+   * either is not prepared yet. Absent if the connection prepares no statements.
    */
   readAfter?(first: BoundStatement, statement: BoundStatement, keep: KeepRow): ScheduledRead | null;
   /** Ends a transaction, and restores everything that functions may have changed in the session. */

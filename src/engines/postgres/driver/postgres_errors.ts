@@ -98,7 +98,7 @@ function failedConstraint(error: Error): FailedConstraint | null {
   return { schema, table, column, type, name: named("constraint_name", "constraint") };
 }
 
-/** True if an input function, as of tsquery, rejected a value. Such an error has no position. */
+/** True if an input function, e.g. of tsquery, rejected a value. Such an error has no position. */
 export function isRejectedValue(error: unknown): boolean {
   // Postgres reports a tsquery with too many operators as an internal error.
   if (error instanceof Error && "routine" in error && error.routine === "pushOpStack") return true;
@@ -165,7 +165,7 @@ function kindOf(code: string): DatabaseErrorKind {
 
 const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["23505", "unique"],
-  // An exclusion constraint was violated: another row conflicts with this one.
+  // An exclusion constraint was violated: another row conflicts with the new row.
   ["23P01", "unique"],
   ["23503", "foreign-key"],
   ["23001", "foreign-key"],

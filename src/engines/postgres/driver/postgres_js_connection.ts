@@ -253,7 +253,7 @@ export class PostgresJsConnection implements PostgresConnection {
     const options = { prepare, simple };
     const query = client.unsafe<(string | null)[][]>(text, [...values], options);
     if (isPipelined) this.#prepared.neverRepeat(query);
-    // Makes each row an array. This is a separate call, because its result type lacks `forEach`.
+    // Makes each row an array. `values()` is a separate call: its result type lacks `forEach`.
     query.values();
     const rows: TextRow[] = [];
     const sent = query.forEach((row) => {
@@ -283,7 +283,7 @@ export class PostgresJsConnection implements PostgresConnection {
     return { result, cancel: () => this.#cancel(query, result) };
   }
 
-  /** Cancels a query. Drops the connection if a pooler may apply the request to a later query. */
+  /** Cancels a query. Drops the connection if a pooler may apply the cancel to a later query. */
   async #cancel(query: object, result: Promise<unknown>): Promise<void> {
     const outcome = result.then(() => null, (error) => error);
     if (!await cancelQuery(query, outcome, this.#options.clock) || this.#pooled) this.drop();

@@ -13,7 +13,7 @@ export interface PostgresReadDependencies extends SharedReadsDependencies {
   readonly guard: TransactionGuard;
   readonly connect: (session: PostgresSession, limit: Deadline) => Promise<PostgresConnection>;
   readonly turns: ReadLimiter;
-  /** Runs quick reads of several requests on one connection. Null if connections cannot do that. */
+  /** Runs quick reads of several requests on one connection. Null without pipelining. */
   readonly shared: SharedReads | null;
   readonly identity?: DatabaseIdentity;
   readonly sharedTurns: ReadLimiter;

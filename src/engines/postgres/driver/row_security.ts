@@ -12,9 +12,7 @@ import { sqlName } from "../../../sql/fragment.ts";
 
 const actingRole = "(SELECT oid FROM pg_roles WHERE rolname = current_user)";
 
-/**
- * Used instead of `row_security_active`, which allows only the current role and can be outdated.
- */
+/** Replaces `row_security_active`, which allows only the current role and can be outdated. */
 export function policiesApplySql(role: string = actingRole): string {
   return `(c.relrowsecurity
     AND (c.relforcerowsecurity OR NOT pg_has_role(${role}, c.relowner, 'USAGE'))
@@ -50,7 +48,7 @@ const reachedSql = `asked AS (
     JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
       AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> v.oid)`;
 
-/** The tables that share rows with a reached table. Only the policies of the named table apply. */
+/** The ancestors and descendants of reached tables, by inheritance. Their policies do not apply. */
 const kinSql = `kin AS (
     SELECT r.place, r.oid, up.is_up FROM reached r
     JOIN pg_class c ON c.oid = r.oid AND NOT c.relrowsecurity, (VALUES (true), (false)) AS up(is_up)
@@ -60,7 +58,7 @@ const kinSql = `kin AS (
       UNION ALL SELECT inhparent, inhrelid, false FROM pg_inherits
     ) e ON e.one = k.oid AND e.is_up = k.is_up)`;
 
-/** The table expression `remote`: tables with rows on other servers. Policies can apply there. */
+/** The table expression `remote`: foreign tables. Policies of their servers can apply. */
 const remoteSql = `remote AS (
     SELECT oid FROM pg_class WHERE relkind = 'f'
     UNION SELECT i.inhparent FROM remote r JOIN pg_inherits i ON i.inhrelid = r.oid)`;

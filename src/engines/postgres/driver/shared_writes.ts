@@ -26,7 +26,7 @@ const maxLength = 256 * 1024;
 
 const maxSeparate = 2;
 
-/** The time limits of a wait for a lock, and of a statement, which otherwise delay all writes. */
+/** Limits of lock waits and statements, in ms: a slow write would otherwise delay all writes. */
 const limits =
   "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
 

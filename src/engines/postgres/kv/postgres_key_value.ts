@@ -30,7 +30,7 @@ export interface PostgresStoreParts extends Pick<Runtime, "clock" | "random"> {
 /** The timeout of an operation, in milliseconds. */
 export const operationMs = 3_000;
 
-/** The minimum time to find out if a commit happened whose acknowledgement is lost, in ms. */
+/** The minimum time, in ms, to find out if a commit with a lost acknowledgement happened. */
 const proofMs = 500;
 /** The time between two sweeps, in milliseconds, and the number of records in one statement. */
 const [sweepPauseMs, sweepSize] = [60_000, 1_000];
@@ -204,7 +204,7 @@ export class PostgresKeyValue implements KeyValue {
     const { clock } = this.#parts;
     const text = `DELETE FROM ${this.#names.table} WHERE key = $1::bytea AND version = $2::bytea`;
     const values = [bytesOf(encodeKey(claim)), hexToBytes(version)];
-    // The first time is after the deadline of the commit, which the server can no longer carry out.
+    // The first attempt follows the commit's deadline, after which the server cannot commit.
     const removeLater = () =>
       clock.after(operationMs + 1_000, async () => {
         if (this.#isClosed) return;
@@ -219,7 +219,7 @@ export class PostgresKeyValue implements KeyValue {
     removeLater();
   }
 
-  /** Deletes expired records once a minute. Commits start it: without them, nothing is added. */
+  /** Deletes expired records once a minute. Only commits start a sweep: only they add records. */
   #sweep(): void {
     const { clock } = this.#parts;
     if (clock.elapsedMs() - this.#sweptAtMs < sweepPauseMs) return;

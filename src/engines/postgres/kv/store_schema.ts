@@ -3,7 +3,7 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { Driver } from "../../../db/driver.ts";
 
-/** The first number of the advisory locks of all stores. Keys have the number that follows. */
+/** The first number of the advisory locks of all stores. Locks of keys have the next number. */
 const locks = 72_371_210;
 
 /** The expiry of records is indexed in steps of this time, in milliseconds. */
@@ -23,7 +23,7 @@ export function storeNames(schema: string) {
 
 export interface ServerClock {
   readonly name: string;
-  /** The server's time minus `elapsedMs` of this process, at least, in milliseconds. */
+  /** A lower bound of the server's time minus this process's `elapsedMs`, in milliseconds. */
   readonly aheadMs: number;
 }
 

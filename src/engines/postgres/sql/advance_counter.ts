@@ -1,7 +1,7 @@
 import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import { quoteIdentifier, sqlName, type Statement } from "../../../sql/fragment.ts";
 
-/** Raises a column's sequence to its largest value, or near the maximum to the next free key. */
+/** Raises a sequence to the largest key, or, near the sequence's maximum, to the next free key. */
 export function advanceCounter({ dbName }: ColumnInfo, table: TableInfo): Statement {
   const [name, rows] = [quoteIdentifier(dbName), sqlName(table)];
   const largest = `SELECT max(${name}) FROM ${rows}`;

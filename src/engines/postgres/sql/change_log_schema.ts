@@ -79,9 +79,7 @@ export function logTableNameSql(name: string): string {
     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(${name}))`;
 }
 
-/**
- * SQL that is true if JSON cannot represent a type (`t` in `pg_type`), so that the log has text.
- */
+/** SQL: true if JSON cannot represent a type (`t` in `pg_type`), so that the log has text. */
 export const isTextInImagesSql = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
   OR EXISTS (SELECT FROM pg_catalog.pg_cast c
     WHERE c.castsource OPERATOR(pg_catalog.>=) 16384::oid

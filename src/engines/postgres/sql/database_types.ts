@@ -1,7 +1,7 @@
 import type { ColumnInfo, DatabaseType } from "../../../schema/table_info.ts";
 import { columnOf, type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
-/** Casts an operand to text, or to its own type if the type has an order, to use an index. */
+/** Casts an operand to its type if the type has an order, so that indexes work; else to text. */
 export function operandOfType(
   { ordered, sqlName }: DatabaseType,
   column: ColumnInfo,

@@ -106,7 +106,7 @@ const texts: ReadonlySet<number> = new Set([25, 1043, 1042, 19, 705, 1082, 2950]
 const booleanType = 16;
 const bytesType = 17;
 
-/** Decodes a value without a column as SQLite returns it; undefined if the engines differ. */
+/** Decodes a value of no column to what SQLite returns; undefined if the engines differ. */
 export function decodeUntyped(value: SqlValue, type: number | null): unknown {
   if (typeof value !== "string" || type === null) return storedValueAsJson(value);
   if (numbers.has(type)) return numberOf(value);

@@ -37,7 +37,7 @@ function like(operand: Fragment, pattern: string): Fragment {
   return sql`${operand} COLLATE "C" LIKE ${pattern}`;
 }
 
-/** Folds only ASCII, and characters that match `argument`: independent of server and Unicode. */
+/** Folds only ASCII and the characters of `argument`, so that all servers return equal results. */
 function folded(operand: Fragment, argument: string): Fragment {
   const lower = sql`lower(${operand} COLLATE "C")`;
   if (isAscii(argument)) return lower;

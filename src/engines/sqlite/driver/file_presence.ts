@@ -12,7 +12,7 @@ export interface FilePresenceOptions {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** After `mv`, or a copy over the open file, writes would be lost, and reads outdated. */
+/** Checks that the path still leads to the open file: otherwise writes would be lost. */
 export class FilePresence {
   readonly #file: SqliteFile;
   readonly #options: FilePresenceOptions;

@@ -183,9 +183,7 @@ export class GroupCommit {
     this.#runAgain(finished.map(({ job }) => job), culprit);
   }
 
-  /**
-   * Rejects transactions as `retryable`: only their caller (`transact`) knows if they can repeat.
-   */
+  /** Rejects transactions as `retryable`: only the caller (`transact`) knows if a retry is safe. */
   #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
     this.#singles = this.#queue.length + jobs.length;
     for (const job of jobs) {
@@ -194,7 +192,7 @@ export class GroupCommit {
     this.#queue.putBack(jobs.filter(({ kind }) => kind !== "transaction"));
   }
 
-  /** Runs a job without foreign keys, with which dropping a table deletes rows that refer to it. */
+  /** Runs a job with foreign keys off: otherwise dropping a table deletes rows that refer to it. */
   async #restructure(): Promise<void> {
     const job = this.#queue.dequeue();
     if (job?.kind !== "restructuring") return;

@@ -195,7 +195,7 @@ async function draftView(
   };
 }
 
-/** Describes a virtual table like a view. FTS keys are row ids, R*Tree keys the first column. */
+/** Describes a virtual table as a view. Keys: of FTS the row id, of R*Tree the first column. */
 async function draftVirtual(driver: Driver, table: ListedTable): Promise<TableDraft> {
   // Describes no writes: a read-only connection refuses even EXPLAIN of a write to such a table.
   const draft = await draftView(driver, table, readOnlyView);

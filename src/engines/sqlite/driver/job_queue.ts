@@ -99,7 +99,7 @@ export class JobGroup {
   hasResults = false;
   readonly #options: JobGroupOptions;
   readonly #startedAt: number;
-  /** True if all jobs so far waited for non-database work. A further wait delays no quick job. */
+  /** True if all jobs so far waited for non-database work, so that waiting delays no quick job. */
   #waitersOnly = true;
 
   constructor(options: JobGroupOptions) {

@@ -88,7 +88,7 @@ interface Failed {
 /** An SQL function returns this symbol to make its statement fail: a symbol is no SQL value. */
 const noValue: unique symbol = Symbol("no value");
 
-/** Catches and keeps an error of a function. If the function threw it, `all` would hang. */
+/** Catches and keeps an error of a function: a thrown error would make `all` hang. */
 function keepFailure<T, Otherwise>(failed: Failed, work: () => T, otherwise: Otherwise) {
   try {
     return work();

@@ -25,7 +25,7 @@ import {
 } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 
-/** Opens the driver of a file. Changes the library if the file's triggers or views need another. */
+/** Opens a file, with another library if the file's triggers or views require that. */
 export async function openSqliteFile(
   library: SqliteLibrary,
   path: string,

@@ -69,9 +69,7 @@ export function tooLargeError(): DatabaseError {
 
 /** The time limit of a statement. The first check of the time determines the limit. */
 export interface TimeLimit {
-  /**
-   * In milliseconds, from the first check at `now`. `sorts`: the rows are sorted after the read.
-   */
+  /** In milliseconds from the first check at `now`. `sorts`: rows are sorted after the read. */
   limitMs(now: number, sorts: boolean): number;
   isCancelled(): boolean;
   spent(ms: number): void;

@@ -30,9 +30,7 @@ function otherKind(error: unknown): DatabaseErrorKind {
     : "other";
 }
 
-/**
- * Returns what SQLite calls "unknown" or "no such function", depending on where the name occurs.
- */
+/** SQLite says "unknown" or "no such function", depending on where the name occurs. */
 export function missingFunctionOrCollation(
   message: string,
 ): { readonly name: string; readonly reason: string } | null {

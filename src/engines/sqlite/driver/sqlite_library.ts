@@ -1,7 +1,7 @@
 import type { SqlValue } from "../../../sql/fragment.ts";
 
 export interface SqliteLibrary {
-  /** The name that claims a file for this library: another library would release its locks. */
+  /** The name that claims a file: a second library would release the first library's locks. */
   readonly name: string;
   /** Opens a file and loads extensions. If an extension does not load, the error has no code. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;

@@ -251,10 +251,7 @@ function padWords(words: string): string {
   return words === "" ? "" : ` ${words.replaceAll(" ", "  ")} `;
 }
 
-/**
- * BM25 (lowest is best) without statistics of other documents: they reveal words in rows that the
- * user cannot read.
- */
+/** BM25 (lowest is best) without statistics of other documents: they reveal unreadable rows. */
 function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const length = join(fields.map(({ column }) => sql`length(${column})`), " + ");
   const half = sql`(${rawSql(`${saturation} + (`)}${length}${rawSql(`) / ${lengthScale}`)})`;

@@ -71,7 +71,7 @@ export const metricFunctions: readonly (readonly [
   name: string,
   work: (first: unknown, second: unknown, third: unknown) => string | number | null,
 ])[] = [
-  /** Returns the sortable total of three sums: of high halves, low halves, and all other values. */
+  /** The sortable total of three sums: high and low halves of integers, and all other values. */
   ["service_total", (high, low, rest) => {
     if (high === null && rest === null) return null;
     const integers = high === null ? 0n : (BigInt(String(high)) << 32n) + BigInt(String(low));

@@ -12,7 +12,7 @@ const tableFacts = {
   name: cell.text("c.relname"),
   namespace: cell.text("n.nspname"),
   schema: cell.textOrNull(schemaOf("c.oid", "n.nspname")),
-  /** The SELECT of a view, or null. Null if a set-returning function repeats its table's rows. */
+  /** The SELECT of a view. Null for a table, and for a view in which a function repeats rows. */
   view: cell.textOrNull(`CASE WHEN c.relkind IN ('v', 'm') THEN CASE
     WHEN EXISTS (SELECT FROM pg_rewrite r
       WHERE r.ev_class = c.oid AND r.ev_action::text LIKE '%:hasTargetSRFs true%')
@@ -88,7 +88,7 @@ function below(rest: string): string {
   ) SELECT FROM below ${rest}`;
 }
 
-/** Returns SQL that is true if this role, or a role in the JSON list `$2`, may use `what`. */
+/** Returns SQL that is true if the current role, or a role in the list `$2`, may use `what`. */
 export function mayUse(check: string, what: string, right = "SELECT"): string {
   return `(${check}(${what}, '${right}') OR EXISTS (SELECT FROM pg_roles r
     WHERE r.rolname IN (SELECT json_array_elements_text($2::json))

@@ -12,7 +12,6 @@ import { cell, selectNamed } from "../../../../db/named_columns.ts";
 import { chosenTablesQuery } from "./postgres_catalogue.ts";
 
 export interface PostgresType {
-  /** The name of the type, for example `int4`, or of the type on which a domain is based. */
   readonly baseName: string;
   readonly kind: ColumnKind;
   /** The Postgres type, or null if the column's kind describes it completely. */

@@ -1,8 +1,6 @@
 import { postgresTriggerName } from "../../sql/change_log_schema.ts";
 
-/**
- * SQL that is true if a trigger function can return NULL, instead of the row, or assign the row.
- */
+/** SQL: true if a trigger function may prevent the write by NULL, or assign the row. */
 const mayPrevent = `(l.lanname <> 'plpgsql' OR p.prosrc ~* ('\\mreturn\\M(?!\\s+'
     || CASE WHEN tgtype & 8 = 0 THEN 'new' WHEN tgtype & 20 = 0 THEN 'old' ELSE '-' END || '\\s*;)')
   OR p.prosrc ~* '\\m(new|old)\\s*:?=|\\minto\\s+(strict\\s+)?(new|old)\\M')`;
@@ -19,7 +17,7 @@ export const tablesChangedByEmptyWriteSql: string = tablesWith(
   `tgtype & 28 > 0 AND (tgtype & 1 = 0 OR tgtype & 66 > 0 AND ${mayPrevent})`,
 );
 
-/** `triggers` is SQL. A partition's triggers also count for its table, and a table's for views. */
+/** `triggers` is SQL. Triggers of a partition count for its table, and a table's for its views. */
 function tablesWith(triggers: string): string {
   return `
   WITH RECURSIVE changed AS (

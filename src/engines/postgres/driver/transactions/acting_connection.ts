@@ -45,7 +45,7 @@ export async function sendInOrder<T>(
   });
 }
 
-/** Each read is a transaction. If BEGIN fails, the read fails too: it would have other rights. */
+/** Each read is a transaction. If BEGIN fails, the read fails: it would have the login's rights. */
 export function actingConnection(
   connection: PostgresConnection,
   identity: DatabaseIdentity,

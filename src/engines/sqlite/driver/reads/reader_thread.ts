@@ -23,9 +23,7 @@ export interface ReaderThreadOptions {
   onEnd(error: unknown): void;
 }
 
-/**
- * File descriptors to reserve, eight times a thread's. Without any, `new Worker` ends the process.
- */
+/** File descriptors to reserve: 8 times a thread's. Without any, `new Worker` ends the process. */
 const reservedDescriptors = 64;
 
 /** The maximum wait for a thread to end, in milliseconds. A long comparison delays the end. */

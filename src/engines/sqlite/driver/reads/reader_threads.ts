@@ -37,7 +37,7 @@ interface Job extends SlowRead {
   readonly finish: (outcome: () => QueryResult) => void;
 }
 
-/** The threads and the queue for slow reads of a SQLite file. Waiting counts towards the limit. */
+/** The threads and the queue for slow reads of a file. Waiting counts towards a read's limit. */
 export class ReaderThreads implements DriverThreads {
   readonly #options: ReaderThreadsOptions;
   readonly #threads = new Map<ReaderThread, Job | null>();

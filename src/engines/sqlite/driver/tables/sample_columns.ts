@@ -39,10 +39,7 @@ export function inferSampledColumn(
   };
 }
 
-/**
- * Returns the values of the affinity's storage class, unless most values have another class. An
- * empty BLOB says as little as NULL.
- */
+/** Returns the values of the affinity's storage class, unless most values have another class. */
 function typicalValues(declared: string, values: readonly SqlValue[]): readonly SqlValue[] {
   const affinity = affinityOfType(declared);
   if (affinity === "BLOB") return values;

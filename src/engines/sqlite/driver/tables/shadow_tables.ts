@@ -4,7 +4,7 @@ export interface TableListEntry {
   readonly sql: string;
 }
 
-/** If the library lacks a module, the function recognizes its tables by common modules' names. */
+/** Recognizes the tables of a module that the library lacks by the names of common modules. */
 export function shadowTables(
   listed: readonly TableListEntry[],
   modules: ReadonlySet<string>,
