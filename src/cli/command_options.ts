@@ -37,7 +37,7 @@ export function readCommandWords<Options extends CommandOptions>(
   return words;
 }
 
-/** `verbs` names the options that only some verbs have. Throws a {@link Misuse} for others. */
+/** `verbs` names options of only some verbs. For other verbs, they are a {@link Misuse}. */
 export function readVerbWords<Options extends CommandOptions, Verb extends string>(
   command: string,
   args: readonly string[],

@@ -33,7 +33,7 @@ export async function restartWithKv(
   return code;
 }
 
-/** A killed parent does not stop its child. Without `by`, only after {@link restartWithKv}. */
+/** Stops with the parent, even a killed one. Without `by`, only after {@link restartWithKv}. */
 export function exitWithParent(clock: Clock, by?: string, end: Deno.Signal = "SIGTERM"): void {
   const parent = by ?? Deno.env.get(parentVariable);
   if (parent === undefined) return;

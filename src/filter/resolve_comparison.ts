@@ -21,10 +21,7 @@ export interface ComparedField {
   readonly safeNumbers?: boolean;
 }
 
-/**
- * Values are parsed as the type of the column. For a value in a document, the form of the literal
- * determines the type. Throws a {@link Problem} `filter-parse-error`.
- */
+/** The column's kind determines how values are parsed; in a document, the literal's form does. */
 export function resolveComparison(
   syntax: ComparisonSyntax,
   field: ComparedField,

@@ -1,7 +1,7 @@
 import type { FilterContext } from "./resolve_filter.ts";
 import { type ComparisonSyntax, type FilterSyntax, termsOfSyntax } from "./syntax/filter_syntax.ts";
 
-/** `members.userId==7;members.role==admin` can match two different rows: often a mistake. */
+/** Warns of filters like `members.userId==7;members.role==admin`, which two rows can match. */
 export function separateRows(syntax: FilterSyntax, context: FilterContext): string | null {
   if (syntax.kind === "and") {
     const found = new Map<string, ComparedPath>();

@@ -111,7 +111,7 @@ export class Admission implements IdempotentAdmission, Debit {
     this.#budget?.refundExcess(items);
   }
 
-  /** A 422, except `query-too-expensive`, makes the proof of work usable again. Call always. */
+  /** Call this for every response: a 422, except `query-too-expensive`, frees the proof of work. */
   returnSolution(answer: unknown): MaybePromise<void> {
     if (this.#work === null || typeof answer !== "object" || answer === null) return;
     const isRefused = "status" in answer && answer.status === 422 &&
@@ -262,10 +262,7 @@ export type AdmissionVerdict =
   }
   | { readonly kind: "refuse"; readonly limit: "rateLimit" | "budget" };
 
-/**
- * Returns the next step for a request. Only this function defines the order: the rate limit, the
- * budget, a CAPTCHA, then proof of work. One solution also counts for missing tokens.
- */
+/** Only this function defines the order: rate limit, budget, CAPTCHA, then proof of work. */
 export function decideAdmission(facts: AdmissionInput): AdmissionVerdict {
   if (facts.isRateLimited) return { kind: "refuse", limit: "rateLimit" };
   const isShort = facts.budget === "short";

@@ -7,7 +7,7 @@
 /**
  * Converts an RFC 3339 timestamp with any offset to the canonical string in UTC. Returns null for
  * invalid strings, days that do not exist, leap seconds, years outside 0001–9999, and fractions
- * finer than microseconds, which no truncation may change.
+ * finer than microseconds, because truncation would change the value.
  */
 export function parseInstant(text: string): string | null {
   const match = rfc3339.exec(text);

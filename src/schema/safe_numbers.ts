@@ -29,7 +29,7 @@ function safeAny(value: unknown): unknown {
 
 /**
  * Returns a JSON document in the safe form: a number without an exact double becomes
- * `{ "$number": "1e400" }`, and an object with only `$number` is wrapped in another such object.
+ * `{ "$number": "1e400" }`, and an object with only `$number` is wrapped once more.
  */
 export function safeDocument(value: unknown): unknown {
   if (typeof value === "bigint") return { [mark]: String(value) };
@@ -45,7 +45,7 @@ export function safeOutput(value: unknown): unknown {
   return isExactNumber(value) ? value.rawJSON : mapMembers(value, safeOutput);
 }
 
-/** Plain numbers beyond 2^53 may be rounded: only columns of doubles accept them. */
+/** A client may have rounded plain numbers beyond 2^53: only columns of doubles accept them. */
 export function fromSafeBody(value: unknown): unknown {
   if (typeof value === "bigint") return Number(value);
   if (typeof value !== "object" || value === null || isExactNumber(value)) return value;

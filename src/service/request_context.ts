@@ -106,7 +106,7 @@ export function isServedByDeno(info: unknown): info is { readonly completed: unk
   return typeof info === "object" && info !== null && "completed" in info;
 }
 
-/** Lets middlewares set headers early and parse the body. A separate one costs a promise. */
+/** Lets middlewares set headers early, and parse the body. A separate function costs a promise. */
 export function prepareContextFirst(
   first: Middleware,
   limits: BodyLimits,

@@ -21,7 +21,7 @@ export interface ServiceFiles {
   readonly notices: readonly string[];
 }
 
-/** Finds the files of a service by arguments or by its configuration. Opens neither of them. */
+/** Finds the files of a service by arguments or configuration, without opening them. */
 export async function findServiceFiles(
   { database, kv, config }: PlaceArguments,
 ): Promise<ServiceFiles> {

@@ -116,7 +116,7 @@ async function requireFiles({ database, kv, notices }: ServiceFiles): Promise<re
   return sources;
 }
 
-/** Keeps the newest `keep`, and also removes what backups left that were killed a day ago. */
+/** Keeps the newest `keep` backups. Removes leftovers of backups that were killed a day ago. */
 async function removeOldest(
   { folder, keep }: Pick<BackupCommand, "folder" | "keep">,
   files: readonly BackedUpFile[],

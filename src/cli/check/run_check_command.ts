@@ -79,7 +79,7 @@ function attemptsOf(config: OpenConfig, production?: boolean): readonly OpenConf
 
 const madeUp = { id: "check" };
 
-/** Missing secrets prevent no start here, because they are findings of their own. */
+/** Missing secrets prevent no start here, because the check reports them as findings. */
 function withSecrets(runtime: Runtime): Runtime {
   const secret = runtime.random.bytes(32).toBase64();
   const isSecret = (name: string) => ["SERVICE_SECRET", "SERVICE_POW_SECRET"].includes(name);

@@ -57,7 +57,7 @@ interface ServeDatabaseOptions {
   readonly acting?: SupabaseRoles | null;
 }
 
-/** Read-only unless `writable` is set. Throws an Error with one sentence without any table. */
+/** Read-only unless `writable` is set. Throws an Error with one sentence if there is no table. */
 export async function serveDatabase(
   place: string,
   options: ServeDatabaseOptions,

@@ -62,7 +62,7 @@ async function restartWith(module: string, configuration: string, clock: Clock):
   while (!await pathExists(module)) {
     await new Promise<void>((resolve) => clock.after(200, resolve));
   }
-  // A changed modification time is a save of the configuration.
+  // Deno takes a changed modification time for a save of the configuration.
   const seconds = clock.now() / 1_000;
   await Deno.utime(configuration, seconds, seconds);
 }

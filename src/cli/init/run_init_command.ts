@@ -17,7 +17,7 @@ export async function runInitCommand(
   const files = new Map(
     starterFiles({ name, folder: place, web, database, secret, version, clone }),
   );
-  // Hosts of repositories offer a README. It stays as it is.
+  // A repository's host may have created a README, which stays unchanged.
   if (await pathExists(join(place, "README.md"))) files.delete("README.md");
   for (const path of files.keys()) {
     if (await pathExists(join(place, path))) throw alreadyThere(folder, path);

@@ -100,7 +100,7 @@ class ReopeningService {
       await this.#comparing;
       await app.close();
     };
-    // The signal opens the whole app again, which also lists the files of its page.
+    // SIGHUP opens the whole app again, which also lists the files of its page.
     return { ...opened, app: { ...app, close, hangUp: undefined }, current: () => this.#check() };
   }
 

@@ -30,13 +30,13 @@ function attach(descriptor: number, program: BpfProgram): void {
   if (result !== 0) throw new Error("the kernel refuses to filter the connections of the port");
 }
 
-/** `SOL_SOCKET` and `SO_ATTACH_REUSEPORT_CBPF`, with equal values on all processors of Deno. */
+/** `SOL_SOCKET` and `SO_ATTACH_REUSEPORT_CBPF`, equal on all processors that Deno supports. */
 const [solSocket, attachProgram] = [1, 51];
 
 /** Instructions of classic BPF: code, jump if true, jump if false, operand. */
 type BpfProgram = readonly (readonly [code: number, then: number, otherwise: number, k: number])[];
 
-/** As no socket has this index, the kernel chooses a socket by a hash of the addresses. */
+/** No socket has this index, so the kernel chooses a socket by a hash of the addresses. */
 const byHash: BpfProgram = [[0x06, 0, 0, 0xffff_ffff]];
 
 function allBut({ without: index, of }: LeftOutSocket): BpfProgram {

@@ -216,7 +216,7 @@ interface FollowRequest {
   readonly tab: string;
   readonly key: string;
   readonly path: string;
-  /** The position of the tab's subscription. While the leader serves the request, it is updated. */
+  /** The log position of the tab's subscription. The leader updates it while it serves the tab. */
   token: string | null;
   readonly asked: number;
 }

@@ -9,7 +9,7 @@ export function patternFault(pattern: string): string | null {
   return `must have at most ${filterLimits.pattern} characters, or no wildcard but % at its ends`;
 }
 
-/** Returns a pattern's characters that count: none for `%` at its ends only, a fast search. */
+/** Returns the length that counts: 0 for a pattern with `%` only at its ends, a fast search. */
 export function patternCharactersForLimit(pattern: string): number {
   return isPlainPattern(pattern) ? 0 : pattern.length;
 }

@@ -1,8 +1,6 @@
 import { invalidParameter } from "../../problem/problem.ts";
 
-/**
- * Quotes names, except those of letters, digits and `_ $ - /` that begin with a letter or `_ $`.
- */
+/** Quotes names, except of letters, digits, `_ $ - /` that begin with a letter, `_` or `$`. */
 export function quoteName(name: string): string {
   return /^[\p{L}_$][\p{L}\p{N}_$\-/]*$/u.test(name) ? name : `"${name.replace(/["\\]/g, "\\$&")}"`;
 }
@@ -28,10 +26,7 @@ export function readQuotedName(text: string, at: number): QuotedName | null {
   return null;
 }
 
-/**
- * Finds quoted names in a list: at the start, after a separator, or after a sort order's `-`. The
- * caller must call `after` for every index, in order. Throws a 400 for a missing quote.
- */
+/** The caller must call `after` for every index, in order. Throws a 400 for a missing quote. */
 export function findQuotedNames(text: string) {
   let before = ",";
   return {

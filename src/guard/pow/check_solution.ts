@@ -6,7 +6,7 @@ import { maxDifficulty } from "./difficulty.ts";
 import { type FingerprintedRequest, fingerprintOf } from "./request_fingerprint.ts";
 import type { ChallengeTokens } from "./challenge_token.ts";
 
-/** Returns a valid solution, or why it is refused. Only the store knows which ones are used. */
+/** Returns a valid solution, or why it is refused. Only the store knows the used solutions. */
 export type CheckSolution = (
   headers: Headers,
   facts: FingerprintedRequest,

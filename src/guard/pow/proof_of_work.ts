@@ -118,8 +118,7 @@ export class RequestProofOfWork {
   }
 
   /**
-   * Resolves if the work is proved or the trust hook requires none. Otherwise throws a 428. Work is
-   * required because of the operation (`gate`), a used-up budget (`overflow`), or both.
+   * Throws a 428 if work is missing: for the operation (`gate`), the budget (`overflow`), or both.
    */
   async require(
     demand: { readonly gate: boolean; readonly overflow: boolean },

@@ -81,7 +81,7 @@ export interface LoginRisk {
   failed(subjects: LoginSubjects): Promise<void>;
 }
 
-/** Creates the check. It must accept the right password: otherwise, anyone could lock users out. */
+/** A risky login must succeed with the right password: otherwise anyone could lock users out. */
 export function createLoginRisk(
   required: CaptchaRequired | undefined,
   counters: HourlyCounters,

@@ -61,7 +61,7 @@ export class SessionCookie {
     return this.#isSecureAt(headers.get("host"), url);
   }
 
-  /** `__Host-` is only for HTTPS without a domain: no other host sets it (RFC 6265bis, 4.1.3.2). */
+  /** With `__Host-` (HTTPS, no domain), no other host sets the cookie (RFC 6265bis, 4.1.3.2). */
   #write(headers: Headers, secure: boolean, value: string, maxAge: number): void {
     const name = secure ? secureName : plainName;
     const sameSite = this.#sameSite;

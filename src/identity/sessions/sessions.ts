@@ -71,10 +71,7 @@ const maxTokenLength = 100;
 
 export const sessionPrefix = "ses_";
 
-/**
- * A session is valid only while the user's password stays the same, so the write that changes a
- * password also ends all sessions of the user. A new epoch ends them, too.
- */
+/** A session is bound to the user's password and epoch: changing either ends all sessions. */
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #trusted: CredentialCache;

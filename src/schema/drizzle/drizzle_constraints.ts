@@ -15,10 +15,7 @@ import {
   sqliteForeignKeysKey,
 } from "./drizzle_structure.ts";
 
-/**
- * `primaryKey` is null unless several columns are the key. `foreignKeys` may be called only after
- * all tables are declared.
- */
+/** `primaryKey` is null unless composite. Call `foreignKeys` only after all tables are declared. */
 export function readDrizzleConstraints(table: DrizzleTable) {
   const builders = extraBuilders(table);
   const of = (kind: string) => builders.flatMap((one) => one.kind === kind ? one.builder : []);

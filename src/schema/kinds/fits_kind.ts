@@ -3,12 +3,12 @@ import type { ColumnInfo } from "../table_info.ts";
 import type { ColumnKind } from "../kind.ts";
 import { isCanonicalUuid } from "./uuid_kind.ts";
 
-/** Returns true if a value is NULL or valid for the column's kind: SQLite can store others. */
+/** Returns true for NULL and for values of the column's kind: SQLite can store other values. */
 export function fitsKind(value: unknown, column: ColumnInfo): boolean {
   return value === null || fits[column.kind](value, column);
 }
 
-/** Returns the function that checks values of a column's kind. It must not be called with NULL. */
+/** Returns the check of values of a column's kind. The check must not be called with NULL. */
 export function kindTest({ kind }: ColumnInfo): (value: unknown, column: ColumnInfo) => boolean {
   return fits[kind];
 }

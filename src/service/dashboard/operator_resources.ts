@@ -9,10 +9,7 @@ import { isAny } from "../../schema/structured/structured_value.ts";
 
 const operatorBasePath = "/api";
 
-/**
- * Returns the resources with the rights of the operator: every row, and every field that some
- * caller may read. Hidden columns stay hidden, hooks run, and search indexes are updated.
- */
+/** Grants every row, and every field that some caller may read. Hidden columns stay hidden. */
 export function operatorResources(
   resources: readonly Resource[],
   { basePath, isReadOnly }: { readonly basePath: string; readonly isReadOnly: boolean },

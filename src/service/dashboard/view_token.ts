@@ -23,10 +23,7 @@ export interface ViewTokenDependencies {
   readonly parseUser: (value: unknown) => User | null;
 }
 
-/**
- * Creates the action with which the operator sees the service as another user, or as an anonymous
- * caller (null). The response contains a token only for reads in the dashboard, for ten minutes.
- */
+/** The response has a token that is valid only for reads in the dashboard, for ten minutes. */
 export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenDependencies): Report {
   return {
     name: "view-as",

@@ -58,7 +58,7 @@ const kinSql = `kin AS (
       UNION ALL SELECT inhparent, inhrelid, false FROM pg_inherits
     ) e ON e.one = k.oid AND e.is_up = k.is_up)`;
 
-/** The table expression `remote`: foreign tables. Policies of their servers can apply. */
+/** The table expression `remote`: tables with rows on other servers, whose policies can apply. */
 const remoteSql = `remote AS (
     SELECT oid FROM pg_class WHERE relkind = 'f'
     UNION SELECT i.inhparent FROM remote r JOIN pg_inherits i ON i.inhrelid = r.oid)`;

@@ -55,7 +55,7 @@ export function claimSqliteFile(path: string, library: string): SqliteFile {
   };
 }
 
-/** Returns the file with a URI as path, which tells SQLite that no program changes the file. */
+/** Returns the file with a URI as path, by which SQLite knows that no program changes the file. */
 export function unchangingFile(file: SqliteFile): SqliteFile {
   const path = `${pathToFileURL(file.path)}?immutable=1`;
   return { ...file, path, isUnchanging: true, hasIdleJournal: () => false };

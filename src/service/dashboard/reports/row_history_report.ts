@@ -117,7 +117,7 @@ export interface AccessRight {
   readonly policy: string | null;
   /** How many of the rows the user may access. `none` also means that access is denied. */
   readonly rows: "all" | "some" | "none";
-  /** The condition of these rows in the filter language. Values of hidden columns are masked. */
+  /** The rows' condition in the filter language. Values of hidden columns are masked. */
   readonly condition: string;
   /** The number of these rows; null for `create`, for one row, or if counting took too long. */
   readonly count: number | null;
@@ -126,10 +126,7 @@ export interface AccessRight {
   readonly terms?: readonly { readonly condition: string; readonly passes: boolean }[];
 }
 
-/**
- * Creates the action that shows a user's rights. The body is `{ user, resource, id }`. With `id`,
- * the response explains the rights to this row. `"user": null` means an anonymous caller.
- */
+/** The body is `{ user, resource, id }`, with `id` for one row. `"user": null` means anonymous. */
 export function createRightsAction(
   { resources, basePath, parseUser }: {
     readonly resources: readonly Resource[];
