@@ -18,7 +18,7 @@ const quickTurnMs = 25;
 const unknownCostMs = 1;
 /** A request of at least this duration, in milliseconds, is slow: it delays other requests. */
 const expensiveFromMs = 1;
-/** Milliseconds before the first check: a check takes a tenth of a short request's time. */
+/** Milliseconds in which requests begin uncounted: counting costs a tenth of a short request. */
 const unwatchedMs = 2;
 const maxWaiting = 1_000;
 const waitLimitMs = 10_000;

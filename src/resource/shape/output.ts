@@ -38,13 +38,14 @@ export interface Include {
   readonly view: View;
 }
 
+/** The loaded rows of one relation, which the output nests in the rows that they relate to. */
 export interface Included {
   readonly relation: Relation;
   readonly view: View;
-  /** The related rows. A row occurs once for each group (see `places`) that contains it. */
+  /** The related rows. A row occurs once for each group that contains the row (see `places`). */
   readonly rows: readonly Row[];
   readonly read: readonly ColumnInfo[];
-  /** For each item of `rows`, the index of its group. Parents with equal keys share a group. */
+  /** For each row, the index of its group. Parent rows with equal keys share a group of rows. */
   readonly places: readonly number[];
   /**
    * For each parent row, the index of its group of nested rows. The index is -1 if there can be no
@@ -52,7 +53,7 @@ export interface Included {
    */
   readonly placeOf: readonly (number | null)[];
   readonly included: readonly Included[];
-  /** The metrics that replace the rows, and their values for each place; null if rows are shown. */
+  /** The metrics that replace the rows, and their values for each group; null if rows are shown. */
   readonly aggregated: {
     readonly metrics: readonly Metric[];
     readonly groups: readonly AggregateGroup[];
