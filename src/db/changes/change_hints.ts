@@ -58,7 +58,7 @@ function createPolling(driver: Driver, clock: Clock, listener: PollingListener) 
   const { poll, minMs, maxMs } = engineOf(driver).changes.polling(driver, listener);
   let delayMs = minMs;
   let cancel: (() => void) | null = null;
-  /** Incremented by `pollSoon` and `stop`. A poll of an earlier round schedules no next poll. */
+  /** `pollSoon` and `stop` begin a new round. A poll of an earlier one schedules no next poll. */
   let round = 0;
 
   function schedule(): void {

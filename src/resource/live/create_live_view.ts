@@ -238,7 +238,7 @@ export function isHiddenFromRole(resource: Shown): boolean {
   return limits !== null && (limits.hidesRows || hiddenColumn(resource, limits) !== undefined);
 }
 
-/** Throws a 404 if the role lacks rights now: search indexes and the change log hide nothing. */
+/** Throws a 404 for a role without rights: indexes and the change log still contain the rows. */
 export async function requireShownToRole(resource: Shown, what: string): Promise<void> {
   await resource.roleRights.of(resource.table);
   if (!isHiddenFromRole(resource)) return;
