@@ -78,7 +78,6 @@ function renamed(column: ColumnInfo, names: ReadonlyMap<ColumnInfo, string>): Co
   return { ...column, dbName: names.get(column) ?? column.dbName };
 }
 
-/** Compiles a read that numbers all related rows of each key, and keeps only the first rows. */
 function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragment {
   const { columns, where, order, limit, most } = plan;
   const { list, ordinal, rank } = keys.names;

@@ -128,7 +128,6 @@ export function compileAddedColumn(
   return { name, select: sql`SELECT ${dialect.jsonPaths.at(source, path)[type]} AS ${name}` };
 }
 
-/** Compiles a column with the value of a related row, or NULL if no related row matches. */
 function compileRelatedColumn(
   { column, relation, source, where }: RelatedColumn,
   dialect: Dialect,

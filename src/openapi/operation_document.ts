@@ -95,7 +95,6 @@ function procedureOf({ endpoint, path }: Route): string | null {
   return endpoint.name === "procedure" ? path.slice("/rpc/".length) : null;
 }
 
-/** Returns a name of ASCII letters and digits that no other procedure of the resource has. */
 function procedureId(name: string | null, { procedures }: Resource): string | null {
   const names = [...procedures.keys()];
   const ids = uniqueNames(names.map(pascalName), [""], []);
@@ -110,7 +109,6 @@ function operationId({ endpoint, method }: Route, name: string, procedure: strin
   return verb + rest.map(pascalName).join("") + name;
 }
 
-/** Returns the body schema for each media type of a route, or null for a route without a body. */
 function contentOf({ name, rawTypes = [] }: Endpoint, schema: JsonSchema | null) {
   if (name === "import") {
     const lines = { schema: { type: "string" } };
@@ -148,7 +146,6 @@ const bodies: Readonly<Record<OperationName, ((facts: OperationFacts) => JsonSch
   procedure: ({ procedure }) => procedure?.input ?? {},
 };
 
-/** Returns the schema of a new row in a batch, with `_optimisticId` if there are live streams. */
 function createdItem(create: JsonSchema, resource: Resource): JsonSchema {
   const members = optimisticIdSchema(resource);
   return Object.keys(members).length === 0

@@ -202,7 +202,6 @@ function onParameter(resource: Resource, description: string): readonly JsonSche
   return keys.length === 0 ? [] : [parameter("on", { type: "string", enum: keys }, description)];
 }
 
-/** Returns a note for a list of fields, or "" if every user can use all fields in the list. */
 function perUser({ varyingFields }: Resource, ...lists: readonly FieldListName[]): string {
   return lists.some((list) => varyingFields.has(list)) ? ", each where the user may use it" : "";
 }

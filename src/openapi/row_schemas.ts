@@ -138,7 +138,6 @@ export function rowSchemas(
 
 const selection = "A row with the fields that the request selects, and the rows that it includes.";
 
-/** Returns `_optimisticId` as a body member, or no member if the resource has no live streams. */
 export function optimisticIdSchema(resource: Resource): JsonSchema {
   return resource.hub() === null
     ? {}

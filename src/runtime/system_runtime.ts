@@ -34,7 +34,6 @@ function callAfter(delayMs: number, work: () => void): () => void {
   return () => cancel();
 }
 
-/** Returns an environment variable, or undefined without the permission to read the variable. */
 export function environmentVariable(name: string): string | undefined {
   if (!isDeno) return process.env[name];
   return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted"

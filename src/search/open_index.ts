@@ -183,7 +183,6 @@ export class OpenIndex implements IndexedTable {
     }
   }
 
-  /** Creates a lost index again in the background, unless it is already being built. */
   #beginAgain(): void {
     if (this.#closing.signal.aborted) return;
     this.#wasLost = true;

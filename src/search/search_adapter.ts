@@ -261,7 +261,6 @@ class MemoryIndex implements IndexBackend {
     }
   }
 
-  /** Returns the weighted number of matches in the fields, or 0 if any term has no match. */
   #score(texts: readonly string[], phrases: readonly string[]): number {
     let score = 0;
     for (const phrase of phrases) {

@@ -95,7 +95,6 @@ export function textsOf(row: Row, fields: readonly SearchField[]): SearchTexts {
   return fields.map(({ column }) => textOf(row[column.name]));
 }
 
-/** Returns a value as a string. Each value in an object or a list is a line. */
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (value === null || value === undefined || typeof value === "boolean") return "";

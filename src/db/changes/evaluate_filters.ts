@@ -82,7 +82,6 @@ function compileOnImages(
   return toStatement(sql`SELECT ${selected} FROM ${images}`, dialect.placeholder);
 }
 
-/** Returns the columns that the filters read, or all columns if a filter has handwritten SQL. */
 function columnsOf({ table, filters }: FilterEvaluation): readonly ColumnInfo[] {
   const used = new Set<ColumnInfo>();
   const isPlain = filters.every((filter) => collect(filter, used));

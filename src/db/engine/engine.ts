@@ -94,7 +94,6 @@ export interface CatalogEngine {
   /** True if a foreign key can refer to a table that is created later. */
   readonly allowsForwardReferences: boolean;
   readonly searchLock: Statement | null;
-  /** Returns true if a column declared with one type can be served with the existing type. */
   canCompareTypes(declared: string, existing: string): boolean;
   foldName(name: string): string;
   /** The maximum length of a name in bytes, or null for no limit. */

@@ -9,9 +9,7 @@ export interface PlanningFacts {
   /** True if tables that refer to one another must be dropped in one statement. */
   readonly dropsTogether: boolean;
   readonly renamesConstraints: boolean;
-  /** Returns true if two types are similar enough that a column may have been renamed. */
   mayBeRename(left: string, right: string): boolean;
-  /** Returns true if the type `to` can store each value of the type `from` unchanged. */
   isWider(from: string, to: string): boolean;
   /** Returns a condition for values that the type cannot store, or null if it can store all. */
   unfit(type: string, column: string): string | null;

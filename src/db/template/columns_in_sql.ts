@@ -119,7 +119,6 @@ export function selectLists(tokens: readonly SqlToken[]): readonly SelectList[] 
   });
 }
 
-/** Returns the items of the list after SELECT or RETURNING, which ends at `after` at the latest. */
 export function itemsFrom(
   tokens: readonly SqlToken[],
   index: number,
@@ -153,7 +152,6 @@ function isSame(left: ColumnInfo | null, right: ColumnInfo | null): boolean {
       left.timestampFormat === right.timestampFormat);
 }
 
-/** Returns the index after the parenthesis that closes `open`, or the end if there is none. */
 export function afterParenthesis(tokens: readonly SqlToken[], open: number): number {
   let depth = 0;
   for (let index = open; index < tokens.length; index++) {
@@ -180,7 +178,6 @@ export function itemsBetween(
   return from < end ? [...items, [from, end]] : items;
 }
 
-/** Returns the index of the first of `keywords` before `end`, or -1. Ignores parenthesized SQL. */
 export function findWord(
   tokens: readonly SqlToken[],
   keywords: readonly string[],

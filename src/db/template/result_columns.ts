@@ -111,7 +111,6 @@ function requireDigits(
   );
 }
 
-/** Returns true if the tokens are a name, such as `id`, `notes.id` or an interpolated column. */
 function isPath(from: number, to: number, { tokens }: FlatTemplate): boolean {
   for (let index = from; index < to; index++) {
     const isName = (index - from) % 2 === 0;

@@ -225,7 +225,6 @@ function insertPlaces(
 
 const selectEnds = ["FROM", "WHERE", "UNION", "ON", "RETURNING"];
 
-/** Returns the index of the parenthesis before an INSERT's column names, or null without names. */
 function openOfColumns(tokens: readonly SqlToken[], start: number): number | null {
   for (let index = start; index < tokens.length; index++) {
     if (isSign(tokens[index], "(")) return index;

@@ -35,7 +35,6 @@ export function parseSimpleView(definition: string): SimpleView | null {
   return { table, columns: splitAtCommas(clauses.list).map((item) => columnOf(item, alias)) };
 }
 
-/** Returns the index after SELECT, or null if the statement begins differently, such as by WITH. */
 function selectOf(tokens: readonly string[]): number | null {
   let at = 0;
   if (isWord(tokens[0], "CREATE")) {
@@ -47,7 +46,6 @@ function selectOf(tokens: readonly string[]): number | null {
   return isWord(tokens[at], "SELECT") ? at + 1 : null;
 }
 
-/** Returns the tokens of the select list and of FROM, or null for an unsupported clause. */
 function clausesOf(tokens: readonly string[]) {
   const list: string[] = [];
   const from: string[] = [];

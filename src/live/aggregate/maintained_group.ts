@@ -77,7 +77,6 @@ export function maintenancePlan(
   };
 }
 
-/** Returns true if the sort order ends with all group keys, ascending, in the order of `keys`. */
 function endsInKeys(order: readonly OrderKey[], keys: readonly GroupKey[]): boolean {
   const start = order.findIndex(({ column }) => keys.some(({ as }) => as === column));
   const rest = start < 0 ? [] : order.slice(start);

@@ -167,7 +167,6 @@ function changeTest(changes: readonly Change[]): ChangeTest {
   };
 }
 
-/** Returns the ids of the table's changed rows, or `all` if a change does not say which rows. */
 function changedIds(changes: readonly Change[], table: TableInfo): ReadonlySet<string> | "all" {
   const own = changes.filter((change) => change.table === table);
   if (own.some(({ kind }) => kind === "touch" || kind === "truncate")) return "all";

@@ -59,7 +59,7 @@ export function netRowChanges(
   return [...byRow.values()];
 }
 
-/** Returns the kind of event, or null for no event. `before` and `after` say if the row matches. */
+/** Null means no event. `before` and `after` are true if the row matches. */
 export function transitionKind(before: boolean, after: boolean): Transition["kind"] | null {
   if (after) return before ? "changed" : "added";
   return before ? "removed" : null;

@@ -98,7 +98,6 @@ type CallName = keyof typeof optionsOf;
 
 const headers: ReadonlySet<string> = new Set(["ifMatch", "ifNoneMatch", "optimisticId"]);
 
-/** Returns a call's options as query parameters. Throws a TypeError for an unsupported option. */
 export function queryOf(
   name: CallName,
   options: AnyCallOptions,

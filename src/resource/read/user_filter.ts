@@ -151,7 +151,6 @@ function requireFewWalks(syntax: FilterSyntax, resource: Resource): void {
   throw filterTooLarge(excess, `${filterLimits.walks} comparisons that walk relations`);
 }
 
-/** Returns the positions of all comparisons and quantifiers that test related rows. */
 function walksIn(syntax: FilterSyntax, resource: Resource | undefined): readonly number[] {
   if ("path" in syntax && "term" in syntax) {
     const target = syntax.path.reduce<Resource | undefined>((here, name) => {

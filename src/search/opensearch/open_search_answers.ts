@@ -25,7 +25,6 @@ export interface BulkTarget {
   readonly id: string;
 }
 
-/** Reads the hits in a search response. Throws a plain Error for an incomplete result. */
 export function readHits(body: unknown): readonly Hit[] {
   if (!isFromAllShards(body) || member(body, "timed_out") !== false) {
     throw new Error("OpenSearch did not answer for all of its shards");
@@ -37,7 +36,6 @@ export function readHits(body: unknown): readonly Hit[] {
   });
 }
 
-/** Returns true if at least one shard (part of the index) succeeded and none failed. */
 export function isFromAllShards(body: unknown): boolean {
   const { total, successful, failed } = Object(member(body, "_shards"));
   return typeof total === "number" && total > 0 && failed === 0 && successful > 0;

@@ -34,7 +34,6 @@ export interface PairedColumns {
   readonly superfluous: readonly ColumnShape[];
 }
 
-/** Finds each declared table by its name or former name. Names of views are left out. */
 export function pairTables(
   declared: readonly DeclaredTable[],
   { tables, others }: ExistingShapes,

@@ -255,7 +255,6 @@ function compareIndexes({ declared, existing, isOwn, syntax }: ShapePair): Found
   ];
 }
 
-/** Returns true if two indexes are the same except for their names. */
 export function isSameIndex(left: IndexShape, right: IndexShape, syntax: SqlSyntax): boolean {
   const conditionOf = ({ where }: IndexShape) =>
     where === null ? null : normalizeSql(where, syntax);

@@ -11,7 +11,6 @@ export interface PartToRename {
   readonly sql: string | null;
 }
 
-/** Returns the parts whose table or column is renamed, or whose present name a new index needs. */
 export function partsToRename(table: TableMigration): readonly PartToRename[] {
   const { pair: { shape, current, columns }, dialect: { syntax }, planning } = table;
   const isRenamed = columns.renamed.size > 0 || table.of("renamed-table").length > 0;

@@ -49,7 +49,6 @@ async function guardValues(table: TableMigration): Promise<void> {
   }
 }
 
-/** Returns true if the database can convert all values of the columns whose types change. */
 async function guardTypes(table: TableMigration): Promise<boolean> {
   const { isWider, unfit } = table.planning;
   let isConvertible = true;

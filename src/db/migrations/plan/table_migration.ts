@@ -77,7 +77,6 @@ export class TableMigration {
     this.#context.left.push(notice);
   }
 
-  /** Returns true if a row meets a condition, in which columns have their new names and types. */
   async hasRowWith(condition: string, isRetyped: Retyped = () => false): Promise<boolean> {
     if (!this.hasRows) return false;
     const { connection } = this.#context;

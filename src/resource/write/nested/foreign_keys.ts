@@ -61,7 +61,6 @@ export function changeableKeys(
   return new Map([...foreignKeys].filter(([column]) => !fixed.has(column)));
 }
 
-/** Returns true if a row has these foreign key values. False if a value is not known yet. */
 export function hasForeignKeys(row: Row, keys: Assignments): boolean {
   return [...keys].every(([column, value]) => hasValue(row, column, value));
 }

@@ -164,7 +164,6 @@ function fieldsToName(resource: Resource, { immutable = noColumns }: BodyUse): r
   ];
 }
 
-/** Returns parsed fields as an object for hooks, without the columns that the database fills. */
 export function toHookObject(values: ReadonlyMap<ColumnInfo, unknown>): Record<string, unknown> {
   const entries = [...values].filter(([, value]) => value !== databaseDefault);
   return Object.fromEntries(entries.map(([column, value]) => [column.name, valueForHook(value)]));
