@@ -40,7 +40,7 @@ export interface ResolveResourcesDependencies {
 
 export interface ActAsRoleRights {
   readonly identityOf: NonNullable<Resource["identityOf"]>;
-  /** Returns a function that finds a caller's column rights; null if no role's differ by column. */
+  /** Returns a function that finds a caller's column rights; null if no rights differ by column. */
   columnRightsOf(table: TableInfo): ColumnRightsOf | null;
   driverOf(table: TableInfo): Driver | null;
   inEachRole(

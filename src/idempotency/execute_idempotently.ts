@@ -116,7 +116,7 @@ export function inFlightProblem(): Problem {
   );
 }
 
-/** Returns the claim of a request. The parts are hashed as JSON, which separates them clearly. */
+/** Returns the claim of a request. Hashing the parts as JSON keeps them apart. */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): RequestClaim {
   const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
   // If the readable fields have changed, the hash differs, so the stored response is not replayed.

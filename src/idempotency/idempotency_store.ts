@@ -1,6 +1,6 @@
 /**
- * Only one request at a time has the claim on a key. A claim that is not renewed expires, so that a
- * process that has ended does not keep it. All methods reject with a {@link StoreError}.
+ * Only one request at a time has the claim on a key. A claim that is not renewed expires, in case
+ * its process has ended. If the store fails, all methods reject with a {@link StoreError}.
  */
 export interface IdempotencyStore {
   /** Claims a key. Returns the stored record if another request has the key, or has had it. */

@@ -83,7 +83,7 @@ export class TableIdempotency implements IdempotencyStore {
     await this.#run(this.#finish(claim, answer));
   }
 
-  /** Stores the response in the transaction. False if another request took the key: roll back. */
+  /** Stores the response in the transaction. False: another request took the key, so roll back. */
   async finishWithin(
     claim: IdempotencyClaim,
     answer: StoredResponse,

@@ -40,8 +40,8 @@ export class HotKeys {
   }
 
   /**
-   * Changes a key's record. `change` also receives the values of `reads`. It must have no side
-   * effects: after a conflict, it is called again. If it throws, the promise rejects.
+   * Changes a key's record. `change` also receives the values of `reads`. `change` must have no
+   * side effects: it is called again after a conflict. If it throws, the promise rejects.
    */
   update<Result>(
     key: KeyValueKey,

@@ -1,7 +1,7 @@
 export function nearestName(
   text: string,
   candidates: readonly string[],
-  // Fewer than half of the letters may differ: "create" resembles "read" without meaning it.
+  // Fewer than half of the letters may differ: "create" is similar to "read", but another word.
   maxDistance = Math.ceil(text.length / 2) - 1,
 ): string | null {
   let best: string | null = null;
@@ -70,10 +70,7 @@ export function normalFormOf(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, "");
 }
 
-/**
- * The name is so similar that the caller can mean no other. If unknown names are errors, use
- * {@link nearestName}, which also returns less similar names.
- */
+/** Returns a name only if the caller can mean no other. For errors, use {@link nearestName}. */
 export function nearMissOf(name: string, names: NamesByNormalForm): string | undefined {
   const plain = normalFormOf(name);
   return names.get(plain) ?? nearOf(plain, names);

@@ -1,7 +1,4 @@
-/**
- * The error of a response whose body fails after the headers were sent. The closed connection shows
- * the client that the response is incomplete. The service has already reported the cause.
- */
+/** A body failed after its headers. The connection closes, and the cause is already reported. */
 export class ResponseAborted extends Error {
   constructor(cause: unknown) {
     super("The response was aborted", { cause });

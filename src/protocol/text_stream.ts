@@ -4,10 +4,7 @@ export const minStreamedLength = 64 * 1024;
 const charactersOfPart = 64 * 1024;
 const encoder = new TextEncoder();
 
-/**
- * Returns a string as a response body that is encoded only as fast as the client receives it. A
- * whole string would count as delivered even if a client never reads it.
- */
+/** Encodes the string as the client receives it. A whole string would count as delivered early. */
 export function textStream(text: string): ReadableStream<Uint8Array> {
   let at = 0;
   return new ReadableStream({

@@ -51,7 +51,7 @@ function isLoopbackHost(host: string): boolean {
   return isLoopback(host.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1"));
 }
 
-/** Any other header may come from a proxy: a list of proxy headers would be incomplete. */
+/** Headers of direct clients. Others may be a proxy's: a list of proxy headers is incomplete. */
 const direct = new RegExp(
   "^(?:" + [
     "(?:accept|content|if|sec)(?:-.+)?|authorization|cookie|host|origin|referer|user-agent",

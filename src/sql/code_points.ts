@@ -15,7 +15,7 @@ export function firstCodePoints(text: string, count: number): string | null {
   return end < text.length ? text.slice(0, end) : null;
 }
 
-/** Returns the smallest string above all that begin with `prefix`, or null, for a range search. */
+/** The upper bound of a range search: the smallest string after all strings with the prefix. */
 export function upperBoundOfPrefix(prefix: string): string | null {
   const characters = Array.from(prefix);
   for (;;) {

@@ -73,7 +73,7 @@ function policyOf(name: string, capacity: number, spanMs: number): string {
   return `"${name}";q=${Math.floor(capacity)}${window}`;
 }
 
-/** A small difference is ignored: two processes could refill twice. After a jump, `now` counts. */
+/** Ignores small differences: two processes could refill twice. After a jump, `now` counts. */
 function afterClockJump(at: number, now: number): number {
   return at - now <= skewMs ? at : now;
 }

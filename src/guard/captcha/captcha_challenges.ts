@@ -74,7 +74,7 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions) {
      * `captcha-unavailable` if there is no verdict, and with a `StoreError` if the store fails.
      */
     verifyToken,
-    /** Otherwise rejects with `captcha-required` and a new challenge, or `captcha-unavailable`. */
+    /** Accepts a valid unused token; else rejects with a challenge or `captcha-unavailable`. */
     async require({ headers }: Request, conditions: CaptchaRequirements) {
       const reason = await verifyToken(headers, conditions);
       if (reason === null) return;

@@ -15,7 +15,7 @@ export interface WebFile {
   readonly hash: string;
   readonly type: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The bytes of an HTML page, to which its policy belongs. Null for any other file. */
+  /** The bytes of an HTML page: its policy is valid only for these bytes. Null for other files. */
   readonly bytes: Uint8Array<ArrayBuffer> | null;
 }
 
@@ -47,7 +47,7 @@ async function missing(folder: string, reason: string): Promise<Error> {
   return new Error(`Cannot start: web.folder is ${folder}, which ${reason} (${advice})`);
 }
 
-/** Yields each file with its name. `above` contains the folders in which this folder is. */
+/** Yields each file with its name. `above` are the folders that contain this folder. */
 async function* walk(
   folder: string,
   prefix: string,
@@ -105,8 +105,5 @@ export function stateOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
   return [ino, size, mtimeMs, ctimeMs].join(" ");
 }
 
-/**
- * A name that contains a hash of the content, as Vite and esbuild write it: `app-BxA1_9zK.js`. A
- * word such as `logo-portrait.svg` is not a hash: it has neither a digit, a capital nor `_`.
- */
+/** Matches names with a hash (Vite, esbuild): `app-BxA1_9zK.js`, but not `logo-portrait.svg`. */
 const hashedAsset = /^\/assets\/.*-(?=[\w-]*[A-Z\d_])(?:[\w-]{8}|\w{9,})\.\w+$/;

@@ -83,7 +83,7 @@ class Listing {
     const content = encoded ?? await openFile(file);
     if (content === null) return null;
     const { etag, ...untagged } = headersOf(encoded === null ? null : encoding);
-    // The ETag and the age belong to the bytes that were listed.
+    // The ETag and the maximum age belong to the bytes that were listed.
     const headers = content.isListed
       ? { ...untagged, etag }
       : { ...untagged, "cache-control": "no-store" };
@@ -95,7 +95,7 @@ class Listing {
     const name = nameOf(path, this.#web);
     const isFolder = name !== null && !this.files.has(name) &&
       !/\/$|%2f/i.test(path) && this.files.has(`${name}/index.html`);
-    // A name with a colon would be a scheme without the dot.
+    // Without the `./`, a name with a colon would be read as a URL scheme.
     return isFolder ? `./${path.slice(path.lastIndexOf("/") + 1)}/${new URL(url).search}` : null;
   }
 
@@ -106,7 +106,7 @@ class Listing {
     const asked = name.endsWith("/") ? `${name}index.html` : name;
     // The name of a file contains no slash, so no file has a path with an encoded slash.
     if (this.files.has(asked) && !/%2f/i.test(path)) return asked;
-    // A name with an extension is that of a file, as are names of hidden files.
+    // A name with an extension is a file's name, and so are names of hidden files.
     const isPage = spa !== false && !/^$|\/\.|\.[^/]*$/.test(name) && isNavigation(headers);
     return isPage ? `/${spa}` : "";
   }
