@@ -61,13 +61,20 @@ export function printFilters(filters: readonly ColumnFilter[]): string {
 
 /** Returns the filter of the rows that have a value in a field. */
 export function equals(field: string, value: unknown): string {
-  return `${quoteName(field)}==${quoted(String(value))}`;
+  return `${quoteName(field)}==${exact(String(value))}`;
+}
+
+/** Returns a value as the filter language writes it, with its white space. */
+export function exact(value: string): string {
+  return /^[\w.:-]+$/.test(value) && value !== "null"
+    ? value
+    : `"${value.replace(/["\\]/g, "\\$&")}"`;
 }
 
 /** A value in the filter language: between quotes, unless it is a plain word. */
 export function quoted(value: string): string {
-  const text = value.trim();
-  return /^[\w.:-]+$/.test(text) && text !== "null" ? text : `"${value.replace(/["\\]/g, "\\$&")}"`;
+  const text = exact(value.trim());
+  return text.startsWith('"') ? exact(value) : text;
 }
 
 /**

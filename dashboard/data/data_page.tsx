@@ -1,6 +1,8 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type ResourceDescription, shownFields } from "../service/facts.ts";
-import { hasSlash } from "../service/resources.ts";
+import type { Selection } from "../cells/selection.ts";
+import { SelectionBar } from "../cells/selection_bar.tsx";
+import { hasSlash, keyOfRow, type Row } from "../service/resources.ts";
 import { useRows } from "../service/use_rows.ts";
 import { href } from "../shell/route.ts";
 import { rowsText } from "../parts/format.ts";
@@ -21,8 +23,10 @@ import type { RowPages } from "./row_pages.ts";
 const maxLiveRows = 5_000;
 
 /** The rows of a resource. */
-export function DataPage({ resource, query }: {
+export function DataPage({ resource, path, query }: {
   readonly resource: ResourceDescription;
+  /** The path of the page. */
+  readonly path: string;
   readonly query: URLSearchParams;
 }) {
   const { mayWrite } = useRows();
@@ -31,7 +35,9 @@ export function DataPage({ resource, query }: {
   const fields = useMemo(() => fieldsOf(resource, list), [resource, list]);
   const [wantsLive, setWantsLive] = useState(false);
   const [peeked, setPeeked] = useState<Peeked | null>(null);
-  const count = useCount(resource, list);
+  const [turn, setTurn] = useState(0);
+  const [, redraw] = useState(0);
+  const count = useCount(resource, list, turn);
   const isLive = wantsLive && count !== null && count <= maxLiveRows;
   const live = useLiveRows(resource, list, isLive);
   const place = usePages(resource, list, fields);
@@ -39,6 +45,19 @@ export function DataPage({ resource, query }: {
   const places = usePlaces();
   useEffect(() => places.show(resource.path, text), [resource.path, text]);
   useEffect(() => setPeeked(null), [text]);
+  const select = (selection: Selection) => {
+    place.selection = selection;
+    redraw((before) => before + 1);
+  };
+  const refresh = () => {
+    pages.refresh();
+    setTurn((before) => before + 1);
+  };
+  const written = (row: Row | null) => {
+    if (row === null) return refresh();
+    const key = keyOfRow(resource, row).join();
+    pages.replace(row, (other) => keyOfRow(resource, other).join() === key);
+  };
   const error = live?.error ?? pages.error;
   return (
     <div class="data">
@@ -58,9 +77,16 @@ export function DataPage({ resource, query }: {
           A live list has at most {maxLiveRows.toLocaleString("en")} rows: filter first.
         </p>
       )}
+      <SelectionBar
+        {...{ resource, list, count, selection: place.selection }}
+        onSelect={select}
+        onWritten={refresh}
+      />
       <PeekContext.Provider value={setPeeked}>
         <Grid
-          {...{ resource, fields, place, query: list }}
+          {...{ resource, fields, place, path, query: list }}
+          onSelect={select}
+          onWritten={written}
           rows={isLive && live !== null ? ofList(live) : pages}
           changed={live?.changed}
         />

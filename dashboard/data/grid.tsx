@@ -1,9 +1,16 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type FieldFacts, isNumeric, type ResourceDescription } from "../service/facts.ts";
-import { keyOfRow, type Row } from "../service/resources.ts";
-import { gridWindow, rowHeight } from "./grid_window.ts";
+import { keyOfRow, keyText, type Row } from "../service/resources.ts";
+import { useRows } from "../service/use_rows.ts";
+import type { ActiveCell } from "../cells/active_cell.ts";
+import { CellEditor } from "../cells/cell_editor.tsx";
+import { PasteDialog } from "../cells/paste_dialog.tsx";
+import { type Selection, toggled, withRows } from "../cells/selection.ts";
+import { useCellEdits } from "../cells/use_cell_edits.ts";
+import { useGridKeys } from "../cells/use_grid_keys.ts";
 import { GridHead } from "./grid_head.tsx";
 import { GridRow } from "./grid_row.tsx";
+import { gridWindow, rowHeight, scrollTopOf } from "./grid_window.ts";
 import type { ListPlace } from "./list_places.ts";
 import type { ListQuery } from "./list_query.ts";
 
@@ -15,27 +22,41 @@ export interface GridRows {
   show?(first: number, last: number): void;
 }
 
+/** The height of the names and the conditions above the rows. */
+const headHeight = 2.2 * rowHeight;
+
 /** A table of rows, of which only those in view are in the document. */
-export function Grid({ resource, fields, rows, query, place: kept, changed }: {
-  readonly resource: ResourceDescription;
-  readonly fields: readonly FieldFacts[];
-  readonly rows: GridRows;
-  readonly query: ListQuery;
-  /** The position to which the grid returns. */
-  readonly place: ListPlace;
-  /** The keys of rows that have just changed. */
-  readonly changed?: ReadonlySet<string> | undefined;
-}) {
+export function Grid(
+  { resource, fields, rows, query, place: kept, path, changed, onSelect, onWritten }: {
+    readonly resource: ResourceDescription;
+    readonly fields: readonly FieldFacts[];
+    readonly rows: GridRows;
+    readonly query: ListQuery;
+    /** The position to which the grid returns. */
+    readonly place: ListPlace;
+    /** The path of the page. */
+    readonly path: string;
+    /** The keys of rows that have just changed. */
+    readonly changed?: ReadonlySet<string> | undefined;
+    readonly onSelect: (selection: Selection) => void;
+    /** Called after a write, with the row if only one was written. */
+    readonly onWritten: (row: Row | null) => void;
+  },
+) {
+  const { mayWrite } = useRows();
   const scroller = useRef<HTMLDivElement>(null);
-  const [place, setPlace] = useState({ scrollTop: kept.scrollTop, height: 600 });
+  const table = useRef<HTMLTableElement>(null);
+  const [view, setView] = useState({ scrollTop: kept.scrollTop, height: 600 });
+  const [cell, setCell] = useState<ActiveCell | null>(kept.cell);
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return;
     element.scrollTo(kept.scrollLeft, kept.scrollTop);
+    setCell(kept.cell);
     const measure = () => {
       const { scrollTop, scrollLeft } = element;
       Object.assign(kept, { scrollTop, scrollLeft });
-      setPlace({ scrollTop, height: element.clientHeight || 600 });
+      setView({ scrollTop, height: element.clientHeight || 600 });
     };
     const watch = new ResizeObserver(measure);
     watch.observe(element);
@@ -45,50 +66,129 @@ export function Grid({ resource, fields, rows, query, place: kept, changed }: {
       element.removeEventListener("scroll", measure);
     };
   }, [kept]);
-  const { first, end, above, below } = gridWindow({ rows: rows.length, ...place });
+  const { first, end, above, below } = gridWindow({ rows: rows.length, ...view });
   useEffect(() => rows.show?.(first, end), [rows, first, end]);
-  const width = fields.reduce((sum, field) => sum + columnWidth(field), 0);
+
+  const activate = (next: ActiveCell | null) => {
+    kept.cell = next;
+    setCell(next);
+    const scrollTop = next && scrollTopOf(next.row, { rows: rows.length, ...view, headHeight });
+    if (scrollTop !== null) scroller.current?.scrollTo({ top: scrollTop });
+  };
+  const shownId = cell && `cell-${cell.row}-${cell.column}`;
+  useLayoutEffect(() => {
+    if (shownId === null) return;
+    document.getElementById(shownId)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [shownId]);
+
+  const hasKey = resource.key.length > 0;
+  const edits = useCellEdits({
+    ...{ resource, fields, rows, cell, scroller, mayWrite: mayWrite && hasKey },
+    size: { rows: rows.length, columns: fields.length, page: pageOf(view.height) },
+    activate,
+    focus: () => table.current?.focus({ preventScroll: true }),
+    onWritten,
+  });
+  const toggle = (row: Row) => onSelect(toggled(kept.selection, row, resource));
+  const keys = useGridKeys({
+    resource,
+    fields,
+    rows,
+    cell,
+    activate,
+    edits,
+    toggle,
+    page: pageOf(view.height),
+  });
+  const loaded = loadedRows(rows);
+  const width = fields.reduce((sum, field) => sum + columnWidth(field), hasKey ? 2.2 : 0);
   const shown = Array.from({ length: end - first }, (_, offset) => first + offset);
   return (
-    <div
-      class="grid"
-      ref={scroller}
-      tabIndex={0}
-      role="region"
-      aria-label={`Rows of ${resource.title}`}
-      onKeyDown={moveFocus}
-    >
-      <table aria-rowcount={rows.length + 1} style={{ width: `${width}rem` }}>
+    <div class="grid" ref={scroller} onMouseDown={edits.pressOutside}>
+      <table
+        ref={table}
+        role="grid"
+        tabIndex={0}
+        aria-label={`Rows of ${resource.title}`}
+        aria-rowcount={rows.length + 1}
+        aria-multiselectable="true"
+        aria-activedescendant={cell && cell.row >= first && cell.row < end
+          ? shownId ?? ""
+          : undefined}
+        style={{ width: `${width}rem` }}
+        {...keys}
+      >
         <colgroup>
+          {hasKey && <col style={{ width: "2.2rem" }} />}
           {fields.map((field) => (
             <col key={field.name} style={{ width: `${columnWidth(field)}rem` }} />
           ))}
         </colgroup>
-        <GridHead fields={fields} query={query} />
+        <GridHead
+          {...{ fields, query }}
+          selected={hasKey ? allSelected(kept.selection, loaded.length) : null}
+          onSelectAll={(isOn) =>
+            onSelect(
+              isOn ? withRows(kept.selection, loaded, resource) : { rows: new Map(), isAll: false },
+            )}
+        />
         <tbody>
           <Spacer height={above} />
           {shown.map((index) => {
             const row = rows.rowAt(index);
             // The rows of a view without a key are known by their place alone.
-            const hasKey = row !== null && resource.key.length > 0;
-            const key = hasKey ? keyOfRow(resource, row).join() : null;
+            const key = hasKey && row !== null ? keyOfRow(resource, row) : null;
+            const text = key && keyText(key);
             return (
               <GridRow
-                key={key ?? index}
-                {...{ resource, fields, row, index }}
-                isChanged={key !== null && changed?.has(key) === true}
+                key={text ?? index}
+                {...{ resource, fields, row, index, cell }}
+                isChanged={key !== null && changed?.has(key.join()) === true}
+                isSelected={hasKey
+                  ? kept.selection.isAll || text !== null && kept.selection.rows.has(text)
+                  : null}
+                onToggle={toggle}
               />
             );
           })}
           <Spacer height={below} />
         </tbody>
       </table>
+      {edits.edit && edits.box && (
+        <CellEditor
+          key={`${edits.edit.field.name} ${edits.edit.rowKey.join()}`}
+          {...{ resource, place: path, edit: edits.edit, box: edits.box, commit: edits.commit }}
+          onDone={edits.finish}
+        />
+      )}
+      {edits.paste && (
+        <PasteDialog
+          {...{ resource, fields, paste: edits.paste }}
+          onClose={edits.endPaste}
+          onWritten={() => onWritten(null)}
+        />
+      )}
+      {edits.told && <p class="told" role="status">{edits.told}</p>}
     </div>
   );
 }
 
+function pageOf(height: number): number {
+  return Math.max(1, Math.floor((height - headHeight) / rowHeight));
+}
+
 function Spacer({ height }: { readonly height: number }) {
   return height > 0 ? <tr aria-hidden="true" style={{ height: `${height}px` }} /> : null;
+}
+
+/** The rows that are in memory. */
+function loadedRows(rows: GridRows): readonly Row[] {
+  return Array.from({ length: rows.length }, (_, index) => rows.rowAt(index))
+    .filter((row) => row !== null);
+}
+
+function allSelected({ rows, isAll }: Selection, loaded: number): boolean {
+  return isAll || loaded > 0 && rows.size >= loaded;
 }
 
 /** In rem. It does not depend on the rows, because these change while they are scrolled. */
@@ -96,23 +196,4 @@ function columnWidth(field: FieldFacts): number {
   const name = 3 + field.name.length * 0.6;
   if (isNumeric(field) || field.type === "boolean") return Math.max(8, name);
   return Math.max(field.enum ? 10 : field.type === "text" || field.type === "json" ? 18 : 14, name);
-}
-
-/** The arrow keys go from the link of one row to that of the next. */
-function moveFocus(event: KeyboardEvent): void {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  const { target, currentTarget } = event;
-  if (step === undefined || !(target instanceof HTMLElement)) return;
-  const row = target.closest("tbody tr");
-  if (row === null || !(currentTarget instanceof HTMLElement)) return;
-  const next = step > 0 ? row.nextElementSibling : row.previousElementSibling;
-  const link = next?.querySelector<HTMLElement>("a");
-  if (!link) return;
-  event.preventDefault();
-  link.focus({ preventScroll: true });
-  const { top, bottom } = link.getBoundingClientRect();
-  const view = currentTarget.getBoundingClientRect();
-  if (bottom > view.bottom || top < view.top + 3 * rowHeight) {
-    currentTarget.scrollBy(0, step * rowHeight);
-  }
 }

@@ -14,17 +14,31 @@ import type { ListQuery } from "./list_query.ts";
 import { parseOrder, printOrder, toggleOrder } from "./query_order.ts";
 
 /** The names of the columns, which sort, and a row of conditions. */
-export function GridHead({ fields, query }: {
+export function GridHead({ fields, query, selected, onSelectAll }: {
   readonly fields: readonly FieldFacts[];
   readonly query: ListQuery;
+  /** True if all loaded rows are selected; null if the rows cannot be selected. */
+  readonly selected: boolean | null;
+  readonly onSelectAll: (isOn: boolean) => void;
 }) {
   const filters = parseFilters(query.filter);
   return (
     <thead>
       <tr>
+        {selected !== null && (
+          <th scope="col" class="mark">
+            <input
+              type="checkbox"
+              aria-label="Select all loaded rows"
+              checked={selected}
+              onChange={({ currentTarget }) => onSelectAll(currentTarget.checked)}
+            />
+          </th>
+        )}
         {fields.map((field) => <NameCell key={field.name} field={field} query={query} />)}
       </tr>
       <tr class="filters">
+        {selected !== null && <td />}
         {fields.map((field) => (
           <td key={field.name}>
             {isStored(field) && <FilterCell field={field} filters={filters} />}

@@ -37,3 +37,24 @@ export function gridWindow(
 }
 
 const overscan = 6;
+
+/** Returns the scroll position at which a row comes into view, or null if the row is in view. */
+export function scrollTopOf(
+  row: number,
+  { rows, scrollTop, height, headHeight }: {
+    readonly rows: number;
+    readonly scrollTop: number;
+    readonly height: number;
+    /** The height of the part of the view that the head of the table covers. */
+    readonly headHeight: number;
+  },
+): number | null {
+  const whole = rows * rowHeight;
+  const drawn = Math.min(whole, maxHeight);
+  const scale = drawn > height ? (whole - height) / (drawn - height) : 1;
+  const top = row * rowHeight;
+  const offset = Math.min(scrollTop, drawn) * scale;
+  if (top < offset) return top / scale;
+  const last = offset + height - headHeight - rowHeight;
+  return top <= last ? null : (top - last + offset) / scale;
+}

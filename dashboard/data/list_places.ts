@@ -1,5 +1,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
+import type { ActiveCell } from "../cells/active_cell.ts";
+import { noSelection, type Selection } from "../cells/selection.ts";
 import type { RowPages } from "./row_pages.ts";
 import type { Rows } from "../service/resources.ts";
 
@@ -9,6 +11,8 @@ export interface ListPlace {
   readonly rows: Rows;
   scrollTop: number;
   scrollLeft: number;
+  cell: ActiveCell | null;
+  selection: Selection;
 }
 
 /** The number of lists whose rows and positions stay in memory. */
@@ -23,7 +27,10 @@ export class ListPlaces {
   open(key: string, rows: Rows, create: () => RowPages): ListPlace {
     const known = this.#lists.get(key);
     const isKept = known?.rows === rows && known.pages.error === null;
-    const place = isKept ? known : { pages: create(), rows, scrollTop: 0, scrollLeft: 0 };
+    const place = isKept ? known : {
+      ...{ pages: create(), rows, scrollTop: 0, scrollLeft: 0, cell: null },
+      selection: noSelection,
+    };
     if (!isKept) known?.pages.end();
     this.#lists.delete(key);
     this.#lists.set(key, place);

@@ -31,11 +31,12 @@ export function ReferenceCell({ reference, value }: {
   if (target === null) return <CellValue value={value} />;
   return (
     <span class="reference">
-      <a href={linkOf(target, reference, value)}>
+      <a tabIndex={-1} href={linkOf(target, reference, value)}>
         <CellValue value={value} />
       </a>
       <button
         type="button"
+        tabIndex={-1}
         aria-label={`Look at ${target.title} ${value}`}
         onClick={({ currentTarget }) => peek({ reference, value, at: currentTarget })}
       >

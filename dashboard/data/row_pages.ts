@@ -86,6 +86,14 @@ export class RowPages {
     return slot?.rows?.[index - slot.start] ?? null;
   }
 
+  /** Shows a row that was written. `isSame` finds the row that it replaces. */
+  replace(written: Row, isSame: (row: Row) => boolean): void {
+    for (const slot of this.#slots) {
+      slot.rows = slot.rows?.map((row) => isSame(row) ? written : row) ?? null;
+    }
+    this.#changed();
+  }
+
   /** Says which rows are in view. */
   show(first: number, last: number): void {
     this.#view = [first, last];

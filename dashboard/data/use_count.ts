@@ -7,18 +7,20 @@ import type { ListQuery } from "./list_query.ts";
 export function useCount(
   resource: ResourceDescription,
   { filter, withDeleted }: ListQuery,
+  /** The count is read again if it changes. */
+  turn: number,
 ): number | null {
   const { rows } = useRows();
-  const [count, setCount] = useState<number | null>(null);
+  const of = JSON.stringify([resource.path, filter, withDeleted]);
+  const [known, setKnown] = useState<{ readonly of: string; readonly count: number } | null>(null);
   useEffect(() => {
     const ended = new AbortController();
-    setCount(null);
     rows.of(resource).count({
       ...{ filter: filter || undefined, signal: ended.signal },
       ...withDeleted && { withDeleted },
       // What is wrong with the request, the list says.
-    }).then(setCount, () => setCount(null));
+    }).then((count) => setKnown({ of, count }), () => setKnown(null));
     return () => ended.abort();
-  }, [rows, resource.path, filter, withDeleted]);
-  return count;
+  }, [rows, of, turn]);
+  return known?.of === of ? known.count : null;
 }

@@ -11,15 +11,21 @@ export interface KeptEdits {
 
 /** The edits that are not saved, by the place of the page on which the operator made them. */
 export class UnsavedEdits {
-  readonly #byPlace = new Map<string, KeptEdits>();
+  readonly #byPlace = new Map<string, KeptEdits | "cell">();
 
-  /** The edits of a page, or null if the page has none. */
+  /** The edits of the row of a page, or null if the page has none. */
   at(place: string): KeptEdits | null {
-    return this.#byPlace.get(place) ?? null;
+    const edits = this.#byPlace.get(place);
+    return edits === undefined || edits === "cell" ? null : edits;
   }
 
-  /** Keeps the edits of a page; null removes them. */
-  keep(place: string, edits: KeptEdits | null): void {
+  /** True if a page has edits of a row or of a cell. */
+  has(place: string): boolean {
+    return this.#byPlace.has(place);
+  }
+
+  /** Keeps the edits of a page; null removes them. An edit in a cell ends with its page. */
+  keep(place: string, edits: KeptEdits | "cell" | null): void {
     if (edits === null) this.#byPlace.delete(place);
     else this.#byPlace.set(place, edits);
   }

@@ -55,9 +55,16 @@ export function readDraft({ text, isNull }: Draft, { type, wide }: FieldFacts): 
       } catch (error) {
         return { problem: `is not JSON: ${error instanceof Error ? error.message : error}` };
       }
-    case "bigint":
-    case "decimal":
-      return { value: text.trim() };
+    case "bigint": {
+      const value = text.trim();
+      return /^-?\d+$/.test(value) ? { value } : { problem: "must be a whole number" };
+    }
+    case "decimal": {
+      const value = text.trim();
+      return /^-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(value)
+        ? { value }
+        : { problem: "must be a decimal number" };
+    }
     default:
       return { value: text };
   }

@@ -1,11 +1,8 @@
-import { useState } from "preact/hooks";
 import type { FieldFacts } from "../service/facts.ts";
 import { type Draft, draftOf } from "./draft.ts";
+import { FieldControl } from "./field_control.tsx";
 import { ReferenceLabel } from "./reference_label.tsx";
 import { ReferencePicker } from "./reference_picker.tsx";
-
-/** Longer strings are shown only when they are asked for. */
-const longText = 20_000;
 
 /** A field of a row as it is edited: its name, its value, whether it is NULL, what is wrong. */
 export function FieldInput({ field, value, draft, problem, isReadOnly, onDraft }: {
@@ -21,15 +18,20 @@ export function FieldInput({ field, value, draft, problem, isReadOnly, onDraft }
   const id = `field-${field.name}`;
   const isNew = value === undefined;
   const write = (text: string) => onDraft({ text, isNull: false });
+  // The control of a new row shows the default.
+  const hint = hintOf(isNew ? { ...field, default: undefined } : field);
+  const described = [problem && `${id}-problem`, hint && `${id}-hint`].filter(Boolean).join(" ");
   return (
     <div class={`field ${draft ? "edited" : ""}`}>
       <label for={id} title={field.description ?? undefined}>
         {field.name} <span class="quiet">{field.type}</span>
+        {field.required && <span class="required" title="required">*</span>}
       </label>
       <div class="value">
-        <Control
+        <FieldControl
           {...{ field, id, shown, isReadOnly }}
-          describedBy={problem ? `${id}-problem` : undefined}
+          ofNull={isNew && draft === undefined ? emptyText(field) : "NULL"}
+          describedBy={described || undefined}
           onText={write}
         />
         {field.nullable && !isReadOnly && (
@@ -66,63 +68,38 @@ export function FieldInput({ field, value, draft, problem, isReadOnly, onDraft }
           </button>
         )}
       </div>
+      {hint && <p class="quiet hint" id={`${id}-hint`}>{hint}</p>}
       {problem && <p class="problem" id={`${id}-problem`} role="alert">{field.name} {problem}</p>}
     </div>
   );
 }
 
-function Control({ field, id, shown, isReadOnly, describedBy, onText }: {
-  readonly field: FieldFacts;
-  readonly id: string;
-  readonly shown: Draft;
-  readonly isReadOnly: boolean;
-  readonly describedBy: string | undefined;
-  readonly onText: (text: string) => void;
-}) {
-  const [isWhole, setIsWhole] = useState(false);
-  const { text, isNull } = shown;
-  const common = {
-    ...{ id, disabled: isReadOnly, "aria-describedby": describedBy },
-    "aria-invalid": describedBy !== undefined,
-    onInput: ({ currentTarget }: { currentTarget: { value: string } }) =>
-      onText(currentTarget.value),
-  };
-  const choices = field.enum ?? (field.type === "boolean" ? ["true", "false"] : null);
-  if (choices !== null) {
-    return (
-      <select {...common} value={isNull ? "" : text}>
-        {isNull && <option value="">{field.nullable ? "NULL" : "choose"}</option>}
-        {choices.map((choice) => <option key={choice} value={choice}>{choice}</option>)}
-      </select>
-    );
-  }
-  if (text.length > longText && !isWhole) {
-    const showAll = `Show all ${text.length.toLocaleString("en")} characters`;
-    return (
-      <div class="long">
-        <span>{text.slice(0, 200)}…</span>
-        <button
-          type="button"
-          id={id}
-          aria-label={`${showAll} of ${field.name}`}
-          onClick={() => setIsWhole(true)}
-        >
-          {showAll}
-        </button>
-      </div>
-    );
-  }
-  const placeholder = isNull ? "NULL" : text === "" ? "empty" : "";
-  if (field.type === "json" || field.type === "text" && (text.length > 60 || text.includes("\n"))) {
-    const rows = Math.min(16, Math.max(3, text.slice(0, 4_000).split("\n").length));
-    return (
-      <textarea
-        {...{ ...common, rows, placeholder }}
-        class={field.type === "json" ? "code" : ""}
-        spellcheck={false}
-        value={text}
-      />
-    );
-  }
-  return <input {...{ ...common, placeholder }} value={text} autocomplete="off" />;
+/** The text in the control of a new row that the operator has not written. */
+function emptyText({ required, default: standard, nullable }: FieldFacts): string {
+  if (standard !== undefined) return `default: ${standard}`;
+  return required ? "required" : nullable ? "NULL" : "set by the service";
+}
+
+/** The rules of a field in words. */
+function hintOf(
+  field: Omit<FieldFacts, "default"> & { readonly default?: string | undefined },
+): string {
+  const { unique, default: standard, minLength, maxLength, pattern, format, min, max } = field;
+  const between = (least: unknown, most: unknown, unit: string) =>
+    least === undefined && most === undefined
+      ? []
+      : least === undefined
+      ? [`at most ${most}${unit}`]
+      : most === undefined
+      ? [`at least ${least}${unit}`]
+      : [`${least} to ${most}${unit}`];
+  return [
+    ...(unique ? ["unique"] : []),
+    ...(standard === undefined ? [] : [`default ${standard}`]),
+    ...between(minLength, maxLength, " characters"),
+    ...between(min, max, ""),
+    ...(pattern === undefined ? [] : [`pattern ${pattern}`]),
+    ...(format === undefined ? [] : [`an ${format} address`]),
+    ...(field.type === "timestamp" ? ["UTC"] : []),
+  ].join(", ");
 }

@@ -82,7 +82,7 @@ function Shell() {
       {leaving && (
         <LeaveDialog
           onStay={() => leaving.stay()}
-          onKeep={() => leaving.keep()}
+          onKeep={leaving.keep}
           onDiscard={() => leaving.discard()}
         />
       )}

@@ -27,7 +27,7 @@ export function PageAt({ route }: { readonly route: Route }) {
       const resource = resourceAt(facts, name);
       if (resource === null) return <Missing what={`There is no resource ${name}.`} />;
       if (key === undefined) {
-        return <DataPage key={resource.path} resource={resource} query={query} />;
+        return <DataPage key={resource.path} {...{ resource, path: path.join("/"), query }} />;
       }
       const place = path.join("/");
       const isNew = key === "+new";

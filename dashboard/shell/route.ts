@@ -26,7 +26,8 @@ export interface ShownRoute {
   /** Present if the operator wants to leave a page that has unsaved edits. */
   readonly leaving: {
     stay(): void;
-    keep(): void;
+    /** Null if the edits end with the page. */
+    readonly keep: (() => void) | null;
     discard(): void;
   } | null;
 }
@@ -42,7 +43,7 @@ export function useRoute(edits: UnsavedEdits): ShownRoute {
       const { shown, wanted } = current.current;
       const next = entryAt((wanted ?? shown).index + 1);
       const isLeft = placeOf(next.hash) !== placeOf(shown.hash);
-      const asks = isLeft && edits.at(placeOf(shown.hash)) !== null;
+      const asks = isLeft && edits.has(placeOf(shown.hash));
       setWanted(asks ? next : null);
       if (!asks) setShown(next);
     };
@@ -62,7 +63,7 @@ export function useRoute(edits: UnsavedEdits): ShownRoute {
     route: parseRoute(shown.hash),
     leaving: wanted && {
       stay: () => history.go(shown.index - wanted.index),
-      keep: leave,
+      keep: edits.at(placeOf(shown.hash)) === null ? null : leave,
       discard() {
         edits.keep(placeOf(shown.hash), null);
         leave();

@@ -34,5 +34,5 @@ export function useKeys(firstResource: string | undefined): void {
 
 function isWriting(target: EventTarget | null): boolean {
   return target instanceof HTMLElement &&
-    target.closest("input, textarea, select, dialog") !== null;
+    target.closest("input, textarea, select, dialog, [role=grid]") !== null;
 }

@@ -96,7 +96,7 @@ function fieldOf(column: ColumnInfo, resource: Resource): FieldSchema {
   };
 }
 
-function rulesOf(column: ColumnInfo): Partial<FieldSchema> {
+export function rulesOf(column: ColumnInfo): Partial<FieldSchema> {
   const { enumValues, min, max } = column;
   return {
     ...(enumValues === null ? {} : { enum: enumValues }),

@@ -10,7 +10,7 @@ const test = createBrowserTests();
 test("the data browser filters, sorts, hides columns, peeks at a row, and its link shows the same", async ({ context }) => {
   await using site = await startDashboardSite();
   const { page, done } = await openWatched(context, `${site.url}#/data/books`);
-  const titles = async () => await page.locator(".grid tbody td:nth-child(2)").allInnerTexts();
+  const titles = async () => await page.locator(".grid tbody td:nth-child(3)").allInnerTexts();
   await page.getByText("4 rows").waitFor();
   assertEquals(await titles(), [
     ...["The Dispossessed", "View with a Grain of Sand", hostile, "=1+1"],
@@ -45,7 +45,7 @@ test("the data browser filters, sorts, hides columns, peeks at a row, and its li
 test("a cell is a text, whatever it has; NULL is not the empty text; a long text is cut", async ({ context }) => {
   await using site = await startDashboardSite();
   const { page, done } = await openWatched(context, `${site.url}#/data/books`);
-  const notes = page.locator(".grid tbody td:nth-child(8)");
+  const notes = page.locator(".grid tbody td:nth-child(9)");
   await page.getByText("4 rows").waitFor();
   const [none, empty, long, formula] = await notes.allInnerTexts();
   assertEquals([none, empty, formula], ["NULL", "empty", "@sum"]);

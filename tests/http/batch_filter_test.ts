@@ -32,6 +32,11 @@ testOnEngines(
         assertEquals(refused.body.details, { limit: 100 });
       }
       assertEquals(Math.min(...times) < 100, true, `${times} ms`);
+      // A body has room for the keys of a thousand rows.
+      const ids = Array.from({ length: 1_000 }, (_, index) => index + 1);
+      const keys = { filter: `id=in=(${ids})`, patch: { title: "x" } };
+      const { body: { code } } = await send("PATCH", "/api/notes/batch", keys, ada);
+      assertEquals(code, "BATCH_LIMIT_EXCEEDED");
       const removal = await send("DELETE", "/api/notes/batch", { filter: "title==t" }, ada);
       assertEquals([removal.status, hooks], [400, 0]);
       assertEquals((await get("/api/notes/count?filter=title==t")).body, { count: 10_000 });

@@ -45,6 +45,12 @@ export function parseUserFilter(text: string | undefined, resource: Resource): F
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
 }
 
+/** Parses the filter of a batch. As in `POST /query`, it can be longer than in a URL. */
+export function parseBodyFilter(text: string, resource: Resource): Filter | null {
+  const syntax = parseFilter(text, filterLengthsInBody);
+  return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
+}
+
 export function resolveBuiltFilter(given: Rule, resource: Resource): Filter | null {
   return resolveCodeFilter(given, ownColumns(resource), resource.filters);
 }

@@ -1,7 +1,7 @@
 import type { Access, AccessPolicy } from "../../auth/authorize.ts";
 import type { ResolvedCapabilities, Resource } from "../../resource/model/resource.ts";
 import { type ColumnInfo, refersTo, type TableInfo } from "../../schema/table_info.ts";
-import type { FieldSchema } from "../../openapi/fields.ts";
+import { type FieldSchema, isRequiredOnCreate, rulesOf } from "../../openapi/fields.ts";
 import { isPolicy } from "../../auth/policy.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import { mayWrite } from "../../resource/write/values/parse_fields.ts";
@@ -45,6 +45,7 @@ export function operatorResources(
         enableAggregations: true,
       },
       page: { defaultLimit: 50, maxLimit: 500 },
+      batch: { ...resource.batch, create: 1_000, update: 10_000, delete: 10_000 },
       strictInput: true,
       strictQuery: true,
       allowsPreview: true,
@@ -73,7 +74,9 @@ type AllowedCallers =
   | "nobody";
 
 interface FieldFacts
-  extends Pick<FieldSchema, "name" | "type" | "wide" | "nullable" | "enum" | "onSelect"> {
+  extends
+    Pick<FieldSchema, "name" | "type" | "wide" | "nullable" | "required" | "onSelect">,
+    Pick<FieldSchema, "enum" | "minLength" | "maxLength" | "pattern" | "format" | "min" | "max"> {
   readonly description: string | null;
   /** True if no response contains the field. */
   readonly hidden: boolean;
@@ -82,6 +85,10 @@ interface FieldFacts
   readonly immutable: boolean;
   readonly filterable: boolean;
   readonly sortable: boolean;
+  /** True if no two rows have the same value. */
+  readonly unique: boolean;
+  /** The default of new rows as text. Absent if there is none. */
+  readonly default?: string;
   readonly references?: { readonly resource: string; readonly field: string };
 }
 
@@ -166,21 +173,37 @@ function fieldFacts(resource: Resource, served: readonly Resource[]): readonly F
         type: isAny(column) ? "any" : column.kind,
         ...(column.isWide ? { wide: true } : {}),
         nullable: !column.notNull,
+        required: isRequiredOnCreate(column, resource),
+        unique: isUnique(column, table),
+        ...defaultOf(column),
         hidden: !fields.selectable.includes(column),
         ...(column.rowFunction === undefined ? {} : { onSelect: true }),
         writable: mayWrite(column, resource),
         immutable: fields.immutable.has(column),
         filterable: fields.filterable.has(column),
         sortable: fields.sortable.has(column),
-        ...(column.enumValues === null ? {} : { enum: column.enumValues }),
+        ...rulesOf(column),
         ...(references === null ? {} : { references }),
       };
     }),
     ...computed.fields.map(([name]): FieldFacts => ({
       ...{ name, description: null, type: "computed", nullable: true, hidden: false },
+      ...{ required: false, unique: false },
       ...{ writable: false, immutable: false, filterable: false, sortable: false },
     })),
   ];
+}
+
+function isUnique({ unique, dbName, primaryKey }: ColumnInfo, table: TableInfo): boolean {
+  return unique || primaryKey && table.primaryKey.length === 1 ||
+    table.uniques.some(([first, ...more]) => first === dbName && more.length === 0);
+}
+
+function defaultOf({ default: given, generated }: ColumnInfo): Pick<FieldFacts, "default"> {
+  if (given === null || generated) return {};
+  if (given.kind === "function") return { default: "set by the service" };
+  if (given.kind === "value") return { default: String(given.value) };
+  return { default: given.sql ?? "set by the database" };
 }
 
 function referenceOf(

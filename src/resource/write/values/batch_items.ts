@@ -16,7 +16,7 @@ import type { Precondition } from "../../http/etag.ts";
 import { parseItemOptimisticId } from "./new_row_values.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { BodyPath, ResourceRequest } from "../../model/operation.ts";
-import { parseUserFilter, resolveBuiltFilter } from "../../read/user_filter.ts";
+import { parseBodyFilter, resolveBuiltFilter } from "../../read/user_filter.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
 
 export interface KeyedItem {
@@ -89,7 +89,7 @@ export function parseBatchFilter(
 }
 
 function parseFilterText(text: unknown, resource: Resource): Filter | null {
-  return typeof text === "string" ? parseUserFilter(text, resource) : null;
+  return typeof text === "string" ? parseBodyFilter(text, resource) : null;
 }
 
 export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {

@@ -86,11 +86,14 @@ Deno.test("the report of the service says who may do what, and with which fields
     assertEquals(second.fields.find(({ name }: Fields) => name === "authorId"), {
       ...{ name: "authorId", type: "integer", nullable: true, hidden: false, writable: true },
       ...{ immutable: true, filterable: false, sortable: true, description: null },
+      ...{ required: false, unique: false },
       references: { resource: "people", field: "id" },
     });
     assertEquals(second.fields.find(({ name }: Fields) => name === "state").enum, [
       ...["draft", "done"],
     ]);
+    const id = second.fields.find(({ name }: Fields) => name === "id");
+    assertEquals([id.required, id.unique, id.default], [false, true, "set by the database"]);
     assertEquals(second.fields.at(-1).type, "computed");
     assertEquals(second.relations, []);
   }));
