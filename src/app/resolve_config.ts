@@ -29,7 +29,6 @@ export function resolveConfig(config: AppConfig, runtime: Runtime) {
       consequence: "cursors end with this process",
       isProduction,
     }, runtime),
-    // The environment variables whose secrets are missing. The app then uses random secrets.
     missingSecrets: missingSecrets(config, runtime),
     describes: read.openapi !== false,
     openapi: resolveOpenapi(read.openapi),

@@ -119,7 +119,6 @@ export function splitCommaList(value: string | null): readonly string[] {
   return (value ?? "").split(",").map((one) => one.trim()).filter((one) => one !== "");
 }
 
-/** Declares options of one type by their names. */
 export function optionsOf<Type extends "string" | "boolean", Name extends string>(
   type: Type,
   ...names: readonly Name[]

@@ -44,7 +44,6 @@ export async function importModule(path: string): Promise<Readonly<Record<string
   }
 }
 
-/** Returns the message of an error, with the line of code that threw it. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const place = /\(?(file:\S+:\d+:\d+)\)?/.exec(error.stack ?? "")?.[1];

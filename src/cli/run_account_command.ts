@@ -215,7 +215,6 @@ async function addUser(
 type AddAction = Extract<UsersCommand["action"], { readonly verb: "add" }>;
 type PasswordAction = Extract<UsersCommand["action"], { readonly verb: "password" }>;
 
-/** Reads the password from the standard input, or else makes a random one. */
 async function newPassword(
   { email, name: givenName, readsPassword, action }: {
     readonly email: string;

@@ -10,7 +10,6 @@ export function browserFetch(request: Request): Promise<Response> {
   return fetch(request);
 }
 
-/** The functions of this runtime that requests need. */
 export function requestEnvironment(): RequestEnvironment {
   return {
     fetch: browserFetch,

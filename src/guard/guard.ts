@@ -25,7 +25,6 @@ import type { ProtectionOptions, RateLimitOptions } from "./resource_protection_
 import { RateLimiter } from "./budget/request_budget.ts";
 import { boundedMap } from "../runtime/bounded_map.ts";
 
-/** Protects the operations of an app against abuse. */
 export interface Guard {
   protect(
     options: ProtectionOptions,

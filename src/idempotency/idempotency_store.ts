@@ -27,7 +27,6 @@ export interface IdempotencyClaim {
   readonly share?: string | undefined;
 }
 
-/** The result of claiming a key. `fingerprint` identifies the first request with the key. */
 export type KeyClaimResult = { readonly kind: "claimed" } | FoundKeyRecord;
 
 export type FoundKeyRecord =

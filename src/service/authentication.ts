@@ -17,7 +17,6 @@ export interface Authentication {
 /** Counts a request that authentication refused with 401. Throws a 429 above the rate limit. */
 export type CountRefusal = (context: Context<AppEnv>) => Promise<void>;
 
-/** Returns a middleware that runs the app's authenticators, then the deployer's middleware. */
 export function createIdentifyMiddleware(
   identify: Credentials["identify"] | null,
   own: Middleware | undefined,

@@ -10,7 +10,6 @@ import { requireTableInfo } from "../../resource/define/resource_definition.ts";
 import { pathExists } from "../path_exists.ts";
 import { hasAllPermissions } from "../restart_with_kv.ts";
 
-/** A fault of a configuration or of its database, in a sentence that says what to do. */
 export interface Finding {
   /** A notice does not change the exit code. */
   readonly level: "finding" | "notice";

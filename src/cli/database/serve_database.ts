@@ -40,7 +40,6 @@ import type { Introspection } from "../../db/introspection.ts";
 interface ServeDatabaseOptions {
   readonly rights: CliRights;
   readonly runtime: Runtime;
-  /** The key-value store to share with other workers. */
   readonly kv: string | undefined;
   readonly accountsIn: string | undefined;
   readonly isSearched: boolean;

@@ -9,7 +9,6 @@ import { openReopening, withSharedSecrets } from "../reopen/reopening_service.ts
 import { type OpenService, openService } from "../run_service.ts";
 import type { McpCommand } from "../command_arguments.ts";
 
-/** Serves a database by MCP over standard input and output, with the rights of the operator. */
 export async function runMcpCommand(
   { database, write, schemas, additions, functions }: McpCommand,
 ): Promise<number> {

@@ -39,7 +39,6 @@ export class KernelBalancer {
     worker.send({ kind: "retire", filter });
   }
 
-  /** Removes a worker that no longer accepts connections. A second call has no effect. */
   remove(worker: WorkerProcess): void {
     this.#drop(worker);
     if (worker !== this.#leftOut) return;

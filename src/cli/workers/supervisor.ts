@@ -14,7 +14,6 @@ export interface WorkerGroupOptions {
   readonly share: Omit<WorkerShare, "number">;
 }
 
-/** The worker processes that serve one port together. */
 export class WorkerGroup {
   readonly #options: WorkerGroupOptions;
   readonly #runtime: Runtime;

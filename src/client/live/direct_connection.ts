@@ -15,7 +15,6 @@ export class DirectConnection implements LiveConnection {
   readonly #page: PageEnvironment;
   /** The earliest time to request each subscriber; `Infinity` to wait for `reconnect`. */
   readonly #members = new Map<Subscriber, number>();
-  /** A further connection for the subscriptions that do not fit into one stream. */
   #overflow: DirectConnection | undefined;
   #stream: AbortController | null = null;
   #asking: AbortController | null = null;

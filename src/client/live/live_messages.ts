@@ -114,7 +114,6 @@ export type LiveStatus =
   | "needs-auth"
   | "closed";
 
-/** A live list, an aggregate or a collection. */
 export interface Subscriber {
   readonly path: string;
   /** The token of the position up to which the subscriber has all changes; null without rows. */

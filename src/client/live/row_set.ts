@@ -106,7 +106,6 @@ export function rowIdText(id: LiveRowId): string {
   return JSON.stringify([id].flat().map(String));
 }
 
-/** Returns the list of a row's key values. */
 export function rowIdOf(row: LiveRow, primaryKey: readonly string[]): readonly unknown[] {
   return primaryKey.map((name) => row[name]);
 }

@@ -19,7 +19,6 @@ export interface NonceSearch {
   propose(counter: number, index: number): void;
   /** Returns false after a wrong solution. From then on, this thread runs the plain scan. */
   isTrusted(): boolean;
-  /** Resolves at the next call of {@link wake}. */
   nextEvent(): Promise<void>;
   wake(): void;
 }

@@ -138,7 +138,6 @@ function uploadInBrowser(
 
 type UploadGlobals = Record<"XMLHttpRequest" | "clients", new () => Upload>;
 
-/** The members of `XMLHttpRequest` that an upload uses. */
 interface Upload extends Pick<Response, "status"> {
   readonly responseText: string;
   readonly upload: { onprogress?: (event: { readonly loaded: number }) => void };

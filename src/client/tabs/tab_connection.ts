@@ -198,7 +198,6 @@ type TabMessage =
   /** The sender is hidden. Visible tabs reply `visible`, and a hidden leader releases its lock. */
   | { readonly kind: "hidden" }
   | { readonly kind: "visible" }
-  /** Asks the leader to retry waiting subscriptions immediately. */
   | { readonly kind: "wake" }
   | FollowRequest
   | { readonly kind: "remove"; readonly tab: string; readonly key: string }

@@ -213,7 +213,6 @@ const fieldStart = 1;
 const fieldPart = 2;
 const wordEnd = 4;
 const nameLetter = 8;
-/** For each ASCII character, the token classes to which it belongs, as bits. */
 const classes = classify();
 
 function classify(): Uint8Array {

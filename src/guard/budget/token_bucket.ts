@@ -10,7 +10,6 @@ export interface Bucket {
 
 /** The capacity of token buckets, and how they refill. The functions have no side effects. */
 export interface BucketPolicy {
-  /** Name of the policy in the rate-limit headers. */
   readonly name: string;
   readonly capacity: number;
   /** Value of the `RateLimit-Policy` header: `"budget";q=100;w=60`. */

@@ -7,7 +7,6 @@ import type { LinkPageOptions } from "./password_auth_options.ts";
 
 export interface LinkPageContent {
   readonly heading: string;
-  /** The kind of the password, for password managers. */
   readonly password: "current-password" | "new-password";
   readonly other?: string | undefined;
 }

@@ -32,7 +32,6 @@ export class SessionCookie {
     maxBytes: 8 * 1024 * 1024,
     bytesOf: (header) => 4 * header.length,
   });
-  /** The host of the last request, for which `#isSecureHost` was computed. */
   #host: string | null = null;
   #isSecureHost = true;
 

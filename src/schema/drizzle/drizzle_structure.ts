@@ -7,7 +7,6 @@ export interface DrizzleTable {
   readonly [nameKey]: string;
   /** The Postgres schema; undefined for the default schema. */
   readonly [schemaKey]: string | undefined;
-  /** The columns of the table, by property name. */
   readonly [columnsKey]: Readonly<Record<string, DrizzleColumn>>;
   readonly [extraColumnsKey]?: Readonly<Record<string, DrizzleColumn>>;
   readonly [extraConfigKey]?: ((columns: unknown) => unknown) | undefined;

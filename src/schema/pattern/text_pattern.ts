@@ -62,7 +62,6 @@ interface Place {
 }
 
 class States {
-  /** The steps that wait for the next character. */
   characters: number[] = [];
   #entered: Uint8Array;
 

@@ -95,7 +95,6 @@ interface FieldFacts
 export interface ServedResources {
   readonly resources: readonly Resource[];
   readonly basePath: string;
-  /** The path at which the app is mounted. */
   readonly prefix: string;
 }
 

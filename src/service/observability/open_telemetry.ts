@@ -5,7 +5,6 @@ import type { FindRoute } from "../route_handlers.ts";
 import type { DriverWatch } from "./watched_driver.ts";
 
 export interface Tracing {
-  /** Creates a span for each SQL statement, as a child of the span that is active at the call. */
   statementsOf(driver: Driver): DriverWatch["statements"];
   around(fetch: HonoApp["fetch"], findRoute: FindRoute): HonoApp["fetch"];
 }

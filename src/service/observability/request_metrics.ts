@@ -30,7 +30,6 @@ export class RequestMetrics {
     for (const method of methods) this.#active.set(method, active.series(method));
   }
 
-  /** Counts a new request. Returns its method, or `_OTHER` for an unknown method. */
   begin(method: string): string {
     const known = this.#active.has(method) ? method : otherMethod;
     this.#active.get(known)?.add(1);

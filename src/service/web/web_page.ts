@@ -8,7 +8,6 @@ import { listWebFiles, type WebFile, type WebFiles } from "./web_files.ts";
 import type { ResolvedWeb } from "./web_options.ts";
 
 export interface WebPage {
-  /** Returns true if the page may respond to a raw path. Other paths belong to the service. */
   covers(path: string): boolean;
   answer(request: Request, path: string): Promise<Reply | null>;
   /** Lists the files again. If this fails, the previous list stays. */

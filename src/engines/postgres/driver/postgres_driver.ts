@@ -36,7 +36,6 @@ export interface PostgresDriverOptions
   /** True if clients see the messages that RAISE sends. Default: true. */
   readonly raisedMessages?: boolean;
   readonly clock: Clock;
-  /** True if a pooler can run each transaction on another connection. */
   readonly isPooled?: boolean;
   /** True if a connection can send several statements before the first response. Default: false. */
   readonly pipelines?: boolean;

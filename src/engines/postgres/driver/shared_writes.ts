@@ -7,7 +7,6 @@ import { runStatement, translate, whenOpen, writesRows } from "./run_statement.t
 
 export interface SharedWritesDependencies
   extends Pick<PostgresReadDependencies, "guard" | "pool" | "clock" | "limit" | "raisedMessages"> {
-  /** Runs a statement outside of any shared transaction. */
   readonly alone: (statement: Statement) => Promise<QueryResult>;
   /** Called after the commit of a shared transaction, even if the commit's outcome is unknown. */
   readonly committed: () => void;

@@ -27,7 +27,6 @@ export interface RecordedUniqueIndex {
 
 export interface UniqueIndexPart {
   readonly column: string | null;
-  /** The SQL of the column or the expression. */
   readonly text: string;
   readonly collation: string;
 }

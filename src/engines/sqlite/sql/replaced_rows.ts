@@ -10,7 +10,6 @@ export const sqliteReplacedRowsTable =
   `CREATE TABLE IF NOT EXISTS "_service_replaced" (id INTEGER PRIMARY KEY, "table", "row", rival, image)`;
 
 export interface ReplacementTrigger {
-  /** Distinguishes the trigger from the table's other triggers. */
   readonly label: string;
   readonly moment: string;
   readonly when: string | null;

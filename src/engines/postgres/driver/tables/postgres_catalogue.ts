@@ -49,7 +49,6 @@ const tableFacts = {
     THEN 'this user may not read it' END`),
 };
 
-/** A table or view that can be served. */
 export type CatalogueTable = Awaited<ReturnType<typeof listTables>>["tables"][number];
 
 export async function listTables(
