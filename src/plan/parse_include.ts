@@ -47,9 +47,7 @@ interface State {
 
 interface Item {
   readonly name: string;
-  /** The options of the item with parentheses, or null if there is none yet. */
   options: Map<OptionName, string> | null;
-  /** The options of the item that requests metrics, or null if there is none yet. */
   metrics: Map<OptionName, string> | null;
   hasRows: boolean;
   readonly include: Items;

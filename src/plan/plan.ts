@@ -26,7 +26,6 @@ export interface OffsetPosition {
 
 /** A column that the read adds to each row: the value of a column in a related row. */
 export interface RelatedColumn {
-  /** The added column. The plan's order contains it. */
   readonly column: ColumnInfo;
   readonly source: ColumnInfo;
   readonly relation: Relation;
@@ -205,7 +204,6 @@ export interface AggregatePlan {
   /** The keys of the groups. Without keys, all rows are one group, even if there is no row. */
   readonly keys: readonly GroupKey[];
   readonly metrics: readonly Metric[];
-  /** A filter of the groups. It refers to the result columns of keys and metrics. */
   readonly having: Filter;
   readonly order: readonly OrderKey[];
   readonly limit: number;

@@ -36,7 +36,6 @@ export interface ReindexOptions {
 
 export class SearchIndexes {
   readonly adapter: SearchAdapter | null;
-  /** The app's search outbox; null if the app has no key-value store. */
   readonly outbox: AppOutbox | null;
   readonly #runtime: Runtime;
   readonly #open: OpenIndex[] = [];

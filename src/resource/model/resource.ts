@@ -52,7 +52,6 @@ export interface TransactionPart {
 
 export interface ComputedFields {
   readonly fields: readonly (readonly [name: string, compute: (row: Row) => unknown])[];
-  /** Reports that the function of a computed field has thrown. The field is then null. */
   failed(field: string, error: unknown): void;
 }
 

@@ -100,7 +100,6 @@ export function aggregateResponse(
 }
 
 interface SubscribeIntent {
-  /** The filter of the request. The scope of the user is separate. */
   readonly filter: Filter;
   readonly aggregateQuery: LiveAggregateQuery;
 }

@@ -28,7 +28,6 @@ export type RowsByKey = ReadonlyMap<string, Row>;
 
 interface KeyedRows {
   readonly keys: readonly Key[];
-  /** The unique key that identifies the rows. Default: the primary key. */
   readonly by?: KeyColumns;
   readonly where: Filter;
   readonly columns: readonly ColumnInfo[];

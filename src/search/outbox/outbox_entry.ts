@@ -19,7 +19,6 @@ export interface OutboxEntry extends DocumentName {
   readonly attempts: number;
   /** Time before which no process takes the entry, in milliseconds since 1970. */
   readonly notBefore: number;
-  /** Why the last attempt failed; null if none has failed. */
   readonly failure: string | null;
   readonly lease: OutboxLease | null;
   /** When the entry became dead (failed too often), in milliseconds since 1970; null if pending. */
