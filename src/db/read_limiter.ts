@@ -3,7 +3,7 @@ import type { Clock } from "../runtime/runtime.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { ReadLimits } from "./driver.ts";
 
-/** One identity can have half of these waiting reads: an address can be a proxy of many clients. */
+/** A user or address can have half of these, because an address can be a proxy of many clients. */
 export const maxWaitingReads = 400;
 
 interface ReadLimiterOptions {

@@ -66,7 +66,7 @@ export function isRequiredOnCreate(column: ColumnInfo, resource: Resource): bool
   if (!isRequired(column) || column.default !== null || resource.generated.has(column)) {
     return false;
   }
-  // A nested row in the body can determine the foreign key.
+  // A body with a nested row does not need the foreign key to this row.
   return !resource.nestedWrites ||
     [...resource.relations.values()].every(({ type, steps: [step] }) =>
       type !== "belongsTo" || !step.own.includes(column)

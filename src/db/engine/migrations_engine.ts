@@ -18,7 +18,7 @@ export interface MigrationsEngine {
 export interface ComparisonEngine extends ComparisonFacts {
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
   declaredShape(parsed: TableShape): TableShape;
-  /** Returns tables with expressions in the catalog's form. Null if it keeps them as written. */
+  /** Returns tables with expressions as the engine stores them; null if it stores them as given. */
   readonly written:
     | ((
       connection: Connection,

@@ -20,7 +20,7 @@ import type { SubscribeRequest } from "./stream_request.ts";
 /** A live subscription whose client does not read is {@link parked}, and catches up later. */
 export type SubscriptionState = SnapshotState | CatchUpState | LiveState;
 
-/** Sends all rows page by page, and between pages the changes of rows in earlier pages. */
+/** The stream sends all rows page by page, and between pages changes of rows in earlier pages. */
 export interface SnapshotState {
   readonly kind: "snapshot";
   /**

@@ -141,7 +141,7 @@ export function resource<
     procedures: Procedures;
   };
 }> {
-  // The row and user types are only for the caller: the service uses rows as plain records.
+  // Only the caller needs the types of rows and users. To the service, rows are plain records.
   return { table, options: options as unknown as ResourceOptions<Record<string, unknown>> };
 }
 

@@ -107,7 +107,7 @@ function recordsOf(
   const { parts, maxPartBytes: maxRecordBytes } = bodyParts(resource.imports.maxBytes);
   const options = { maxRecordBytes, reading };
   if (format === "csv") return csvRecords(parts, resource, options);
-  // The numbers of a file can have another form than the numbers that the client accepts.
+  // The numbers in the file need not have the form that the client requests for the response.
   const type = header("content-type") ?? "";
   const isSafe = type.includes("numbers=") ? asksForSafeNumbers(type) : safeNumbers;
   return ndjsonRecords(parts, resource, { ...options, safeNumbers: isSafe });

@@ -220,7 +220,7 @@ export function rowReply(
   return jsonReply(status, body, { ...headers, ...(etag === null ? {} : etagHeaders(row, etag)) });
 }
 
-/** `rows` must have all columns. The response has no ETags, but the client's optimistic ids. */
+/** `rows` must have all columns. The response contains no ETags, but ids that the client chose. */
 export function rowsReply(
   status: number,
   { rows, recorded }: WrittenRows,
