@@ -16,23 +16,28 @@ export const bundleModule = new URL("src/service/client/bundled_client.ts", root
 
 /** Returns the minified files of the client, by their paths below `/__service/`. */
 export async function bundleClient(): Promise<ReadonlyMap<string, string>> {
-  const client = await bundle("exports/client.ts", [loading("./client/find_nonce.js")]);
+  const client = await bundle("exports/client.ts", [loading("./client/")]);
+  const describedFilter = await bundle("src/filter/match/described_filter.ts", []);
   const findNonce = await bundle("src/client/pow/find_nonce.ts", []);
-  const linkPage = await bundle("dashboard/links/link_page.ts", [loading("./find_nonce.js")]);
+  const linkPage = await bundle("dashboard/links/link_page.ts", [loading("./")]);
   await stop();
   return new Map([
     ["client.js", client],
+    ["client/described_filter.js", describedFilter],
     ["client/find_nonce.js", findNonce],
     ["client/link_page.js", linkPage],
   ]);
 }
 
-/** Loads the solver of proofs of work from a relative path when the client needs it. */
-function loading(solver: string): Plugin {
+/** Loads large parts from the files of a folder when the client needs the parts. */
+function loading(folder: string): Plugin {
   return {
-    name: "solver",
+    name: "parts",
     setup(build) {
-      build.onResolve({ filter: /\/find_nonce\.ts$/ }, () => ({ path: solver, external: true }));
+      build.onResolve({ filter: /\/(find_nonce|described_filter)\.ts$/ }, ({ path }) => ({
+        path: folder + path.replace(/^.*\/|ts$/g, "") + "js",
+        external: true,
+      }));
     },
   };
 }

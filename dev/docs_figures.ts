@@ -38,6 +38,7 @@ const sources: Readonly<Record<string, Source>> = {
   "client-accounts": sizeOf("accounts, beside requests"),
   "client-collections": sizeOf("collections of TanStack DB, beside live lists"),
   "client-react": sizeOf("the binding to React, beside live lists"),
+  "client-filters": sizeOf("evaluation of filters, loaded when a list with a filter needs it"),
   "client-solver": sizeOf("solver of proofs of work, loaded when it is needed"),
 };
 

@@ -6,6 +6,7 @@
  *
  * writes `npm-client/package`, and beside it the archive for `npm publish` or `npm install`.
  */
+import { build, stop } from "esbuild";
 import { copyTree, emptied, readJson, run, writeJson } from "./packing.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -37,6 +38,8 @@ export async function packNpmClient(folder: string): Promise<string> {
   const stage = await Deno.makeTempDir({ prefix: "npm-client-" });
   try {
     for (const source of sources) await copyTree(root + source, `${stage}/${source}`);
+    await Deno.mkdir(`${stage}/src/filter/match`, { recursive: true });
+    await Deno.writeTextFile(`${stage}/src/filter/match/described_filter.ts`, await filters());
     // The solver with option checks is for servers, and imports more than the protocol.
     await Deno.remove(`${stage}/src/client/pow/solve.ts`);
     await Deno.copyFile(`${root}deno.lock`, `${stage}/deno.lock`);
@@ -53,6 +56,22 @@ export async function packNpmClient(folder: string): Promise<string> {
     await Deno.remove(stage, { recursive: true });
   }
   return await complete(folder);
+}
+
+/** Returns the evaluation of filters as one module, because it consists of files of the service. */
+async function filters(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [`${root}src/filter/match/described_filter.ts`],
+    ...{ bundle: true, minify: true, write: false, legalComments: "none" },
+    ...{ format: "iife", globalName: "filters", target: "es2022", platform: "browser" },
+  });
+  await stop();
+  return `// @ts-nocheck
+${outputFiles.map(({ text }) => text).join("")}
+export type DescribedFilter = unknown;
+export const matchesDescribed: (filter: DescribedFilter, row: object) => boolean | null =
+  filters.matchesDescribed;
+`;
 }
 
 /** Returns a configuration for only the sources of the client. */

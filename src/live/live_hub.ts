@@ -1,6 +1,8 @@
 import type { Credentials } from "../auth/authenticator.ts";
 import type { LogSize } from "../db/changes/change_log.ts";
+import { allRows } from "../filter/filter.ts";
 import { filterWork } from "../filter/filter_work.ts";
+import { describeFilter } from "../filter/match/described_filter.ts";
 import { Problem } from "../problem/problem.ts";
 import { randomDelayBetween } from "../runtime/runtime.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
@@ -163,7 +165,7 @@ export class LiveHub {
     if (this.#isClosing) throw overloaded("the service is stopping");
     requireUnexpired(request.user, runtime.clock);
     requireRecorded(request, excluded);
-    const { user, address, part } = request;
+    const { user, address, part, requested = allRows } = request;
     const work = filterWork(request.filter);
     const quotaSlot = quota.take(user, address, { streams: part === null ? 1 : 0, parts: 0, work });
     try {
@@ -200,7 +202,11 @@ export class LiveHub {
       session.watch(this.#scopes, this.#credentials);
       endOnDisconnect(request.disconnected, stream);
       const whole = part === null ? new ReadableStream(stream, this.#strategy) : null;
-      part?.attach(stream, (delayMs) => this.#endAfter(stream, context, delayMs));
+      part?.attach(
+        stream,
+        (delayMs) => this.#endAfter(stream, context, delayMs),
+        requested.kind === "all" ? null : describeFilter(requested, context.matcher.isCertain),
+      );
       if (this.#hidden.has(stream.query.table)) session.revoke();
       return whole;
     } catch (error) {

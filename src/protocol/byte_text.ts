@@ -2,6 +2,8 @@
 import { Buffer } from "node:buffer";
 import { timingSafeEqual } from "node:crypto";
 
+export { base64ToBytes, bytesToBase64 } from "./base64.ts";
+
 export function bytesToHex(bytes: Uint8Array): string {
   return hasNative ? bytes.toHex() : view(bytes).toString("hex");
 }
@@ -13,25 +15,11 @@ export function hexToBytes(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, "hex"));
 }
 
-/** Encodes bytes as base64 with padding. */
-export function bytesToBase64(bytes: Uint8Array): string {
-  return hasNative ? bytes.toBase64() : view(bytes).toString("base64");
-}
-
 /** Encodes bytes as base64url without padding. */
 export function encodeBase64url(bytes: Uint8Array): string {
   return hasNative
     ? bytes.toBase64({ alphabet: "base64url", omitPadding: true })
     : view(bytes).toString("base64url");
-}
-
-/** Throws a SyntaxError unless the string is the only canonical spelling of its bytes. */
-export function base64ToBytes(text: string): Uint8Array {
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw new SyntaxError("it is not base64");
-  if (hasNative) return Uint8Array.fromBase64(text, { lastChunkHandling: "strict" });
-  const bytes = Buffer.from(text, "base64");
-  if (bytes.toString("base64") !== text) throw new SyntaxError("it is not canonical base64");
-  return new Uint8Array(bytes);
 }
 
 /** Returns true only for the canonical spelling: else a single-use token would be usable twice. */

@@ -1,4 +1,4 @@
-import { bytesToBase64 } from "../protocol/byte_text.ts";
+import { bytesToBase64 } from "../protocol/base64.ts";
 import { type CacheNode, StatementCache, valueInPath } from "./statement_cache.ts";
 
 /** The cache of SQL strings. All apps in the process share it. */

@@ -61,10 +61,29 @@ testOnDialects(
       const stream = await openMultiplexed(service, [
         { key: "rows", path: "/api/notes/subscribe?select=title" },
         { key: "groups", path: "/api/notes/aggregate/subscribe?count=true" },
+        {
+          key: "some",
+          path: "/api/notes/subscribe?filter=rank>1;not(title=icontains=x,id==9007199254740993)",
+        },
       ]);
       await stream.until(() => stream.texts.get("rows")?.includes("hasMore") === true);
+      await stream.until(() => stream.texts.get("some")?.includes("hasMore") === true);
+      const compare = (field: string, type: string, operator: string, value: unknown) => ({
+        ...{ kind: "compare", field, type, operator, values: [value] },
+      });
+      assertEquals<unknown>(stream.facts.get("some")?.["filter"], {
+        kind: "and",
+        terms: [compare("rank", "integer", ">", 1), {
+          kind: "not",
+          term: {
+            kind: "or",
+            terms: [compare("title", "text", "=icontains=", "x"), { kind: "unknown" }],
+          },
+        }],
+      });
       await stream.until(() => stream.texts.get("groups")?.includes("hasMore") === true);
-      assertEquals(Object.fromEntries(stream.facts), {
+      const { some: _some, ...facts } = Object.fromEntries(stream.facts);
+      assertEquals(facts, {
         rows: {
           type: "subscription",
           key: "rows",

@@ -25,12 +25,13 @@ Deno.test("the SIMD module of the solver is that of dev/simd: run deno task clie
   assertEquals(new Uint8Array(module), buildSimdModule(preferredWord));
 });
 
-Deno.test("the client and its solver are one file each", () => {
+Deno.test("the client, its solver and its evaluation of filters are one file each", () => {
   const imports = [...bundled].flatMap(([name, text]) =>
     [...text.matchAll(/(?:\bfrom|\bimport\()\s*"([^"]+)"/g)].map(([, path]) => [name, path])
   );
   assertEquals(imports, [
     ["client.js", "./client/find_nonce.js"],
+    ["client.js", "./client/described_filter.js"],
     ["client/link_page.js", "./find_nonce.js"],
   ]);
 });

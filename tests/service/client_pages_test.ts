@@ -1,7 +1,11 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createApp, openDatabase } from "../../mod.ts";
 
-const paths = ["/__service/client.js", "/__service/client/find_nonce.js"];
+const paths = [
+  "/__service/client.js",
+  "/__service/client/described_filter.js",
+  "/__service/client/find_nonce.js",
+];
 
 async function withApp(
   config: { readonly openapi?: false },

@@ -18,6 +18,7 @@ const contract = [
   "GET /__service/openapi.yaml",
   "GET /api",
   "GET /__service/client.js",
+  "GET /__service/client/described_filter.js",
   "GET /__service/client/find_nonce.js",
   "GET /__service/client/link_page.js",
   "GET /api/notes",

@@ -1,4 +1,4 @@
-import { type Handle, handle } from "../../api/handle.ts";
+import { handle, type HasHandle } from "../../api/handle.ts";
 import { queryString } from "../request/query_string.ts";
 import type { FilterInput, FilterOf, IncludeItemOf, Offers } from "../../api/checked_text.ts";
 import type { AggregateOptions, GroupOf, NumericOf } from "../../api/aggregates.ts";
@@ -23,80 +23,10 @@ interface UntypedListOptions {
   readonly accepts?: ((row: never) => boolean) | undefined;
 }
 
-function createLiveList(
-  { transport, path }: Handle,
-  { orderBy = [], seed, filter, select, include, limit, accepts }: UntypedListOptions,
-): LiveList<object> {
-  const lists = openListsOf(transport);
-  const set = new RowSet(orderBy, seed, limit);
-  // The client sorts the rows, so the request must include the fields of `orderBy`.
-  const fields = select && [...select, ...orderBy.map(sortFieldOf)];
-  const list: OpenList & Omit<Subscriber, "path"> = {
-    resource: path,
-    ...{ set, filter, accepts, show: () => change() },
-    receive: (message) =>
-      runSafely(() => {
-        set.take(message);
-        lists.overlays?.receive(list, message);
-        if (message.type === "token" || message.type === "status") change();
-      }, fail),
-  };
-  let wanted = limit!;
-  let leave = () => {};
-
-  const [store, change] = createStore<LiveListState<object>>(() => {
-    const shown = runSafely(() => lists.overlays?.shown(list), fail);
-    const hasMore = set.rows.size >= set.limit!;
-    return { items: set.items, pending: 0, ...shown, ...set.state, hasMore, loadMore };
-  }, open);
-
-  function open(): () => void {
-    leave();
-    lists.all.add(list);
-    // Without a limit, the service ignores the order.
-    const query = { filter, select: fields, include, limit: wanted, orderBy };
-    const ownPath = path + "/subscribe" + queryString(query);
-    // A new subscriber receives nothing more from the stream of its predecessor.
-    leave = connectionOf(transport).add({ ...list, path: ownPath });
-    return close;
-  }
-
-  function loadMore(count?: number): void {
-    if (!set.token || !lists.all.has(list)) return;
-    // The comparison is also false without a limit.
-    if (!(set.limit! >= wanted)) throw new RangeError("Cannot load more");
-    // Without a token, the service sends all rows of the longer window. `count` may be an event.
-    set.token = null;
-    wanted += +count! || limit!;
-    open();
-  }
-
-  function close(): void {
-    leave();
-    lists.all.delete(list);
-    lists.overlays?.closed();
-  }
-
-  /** Closes only this list after an error, for instance of a program's callback. */
-  function fail(): void {
-    // Without a resume token, the next subscription starts with all rows.
-    set.token = null;
-    close();
-    set.state = { status: "closed", error: null };
-    change();
-  }
-
-  return {
-    ...store,
-    loadMore,
-    seed() {
-      const { description, rows, token } = set;
-      const items = [...rows.values()];
-      // The `!` is safe: the description precedes all rows.
-      const ids = items.map((row) => rowIdOf(row, description!.primaryKey));
-      return description && token ? { ...description, items, ids, token } : null;
-    },
-  };
+function seedOf({ description, items, token }: RowSet): LiveSeed | null {
+  if (!description || !token) return null;
+  const ids = items.map((row) => rowIdOf(row, description.primaryKey));
+  return { ...description, items, ids, token };
 }
 
 /** The query of a live list: filter, order, fields and included rows. */
@@ -131,7 +61,8 @@ export interface LiveListOptions<
   readonly seed?: LiveSeed | undefined;
   /**
    * Returns true if a new or changed row, whose write is unconfirmed, belongs to the list. Default:
-   * new rows belong to a list without a filter, and changed rows stay in the list.
+   * the result of the filter. If only the service knows the result, new rows do not belong to the
+   * list, and changed rows do.
    */
   readonly accepts?: ((row: R["row"]) => boolean) | undefined;
 }
@@ -143,10 +74,10 @@ export interface LiveList<Row = LiveRow> extends Store<LiveListState<Row>> {
   /**
    * Adds `count` rows to the `limit` of the list; default: the option `limit`. The list shows its
    * current rows until it has received all rows of the longer window. Until then, and while the
-   * list has no listeners, a further call does nothing.
+   * list has no listeners, a further call does nothing. At the maximum of the service, `hasMore` is
+   * false, and a call does nothing. An argument that is not a number, such as an event, is ignored.
    *
-   * @throws {RangeError} If the list has no `limit`, or if its `limit` exceeds the maximum of the
-   * service.
+   * @throws {TypeError} If `count` is not a positive whole number, or if the list has no `limit`.
    */
   loadMore(count?: number): void;
 }
@@ -168,11 +99,75 @@ export function liveList<
   const Order extends ListNotString<OrderInput<FieldOf<R>>> = ListNotString<never>,
 >(
   resource: Offers<R, "subscribe">,
-  options: LiveListOptions<R, Fields, Included, Filter, Order> = {},
-): LiveList<RowOf<R, Fields | FieldsOfOrder<Order>, Included>> {
-  // The casts are safe: the options also have the general types, which determine the row types.
-  const list = createLiveList(resource[handle], options as UntypedListOptions);
-  return list as LiveList<RowOf<R, Fields | FieldsOfOrder<Order>, Included>>;
+  options?: LiveListOptions<R, Fields, Included, Filter, Order>,
+): LiveList<RowOf<R, Fields | FieldsOfOrder<Order>, Included>>;
+export function liveList(
+  { [handle]: { transport, path } }: HasHandle,
+  { orderBy = [], seed, filter, select, include, limit, accepts }: UntypedListOptions = {},
+): LiveList<object> {
+  const lists = openListsOf(transport);
+  const set = new RowSet(orderBy, seed, limit);
+  // The client sorts the rows, so the request must include the fields of `orderBy`.
+  const fields = select && [...select, ...orderBy.map(sortFieldOf)];
+  const list: OpenList & Omit<Subscriber, "path"> = {
+    resource: path,
+    ...{ set, filter, accepts, show: () => change() },
+    receive: (message) =>
+      runSafely(() => {
+        set.take(message);
+        lists.overlays?.receive(list, message);
+        if (message.type === "token" || message.type === "status") change();
+      }, fail),
+  };
+  let wanted = limit!;
+  let leave = () => {};
+
+  const [store, change] = createStore<LiveListState<object>>(() => {
+    const shown = runSafely(() => lists.overlays?.shown(list), fail);
+    return {
+      ...{ items: set.items, pending: 0, ...shown, ...set.state, loadMore },
+      // While rows are loading, there is no token. The service may have reduced the limit.
+      hasMore: set.rows.size >= (set.token ? wanted : set.limit!),
+    };
+  }, open);
+
+  function open(): () => void {
+    leave();
+    lists.all.add(list);
+    // Without a limit, the service ignores the order.
+    const query = queryString({ filter, select: fields, include, limit: wanted, orderBy });
+    // A new subscriber receives nothing more from the stream of its predecessor.
+    leave = connectionOf(transport).add({ ...list, path: path + "/subscribe" + query });
+    return close;
+  }
+
+  function loadMore(count?: number): void {
+    // `count` may be an event.
+    const added = isNaN(count!) ? limit! : +count!;
+    if (added % 1 !== 0 || added < 1) throw new TypeError("Cannot load " + added);
+    if (!set.token || !lists.all.has(list) || set.limit! < wanted) return;
+    // Without a token, the service sends all rows of the longer window.
+    set.token = null;
+    wanted += added;
+    open();
+  }
+
+  function close(): void {
+    leave();
+    lists.all.delete(list);
+    lists.overlays?.closed();
+  }
+
+  /** Closes only this list after an error, for instance of a program's callback. */
+  function fail(): void {
+    // Without a resume token, the next subscription starts with all rows.
+    set.token = null;
+    close();
+    set.state = { status: "closed", error: null };
+    change();
+  }
+
+  return { ...store, loadMore, seed: () => seedOf(set) };
 }
 
 /**

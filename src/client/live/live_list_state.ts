@@ -11,7 +11,7 @@ export interface LiveListState<Row = LiveRow> {
   readonly pending: number;
   /** The error that caused the status; null if there was none. */
   readonly error: ServiceError | null;
-  /** True if the list has as many rows as its `limit`, so that there may be more rows. */
+  /** True if `loadMore` may find more rows, because the list has as many rows as its `limit`. */
   readonly hasMore: boolean;
   /** The method `loadMore` of the list. */
   readonly loadMore: (count?: number) => void;

@@ -15,6 +15,8 @@ export interface RowDescription {
   readonly types: FieldTypes;
   /** The values of a new row's fields that its body omits: constant defaults and NULL. */
   readonly defaults?: LiveRow | undefined;
+  /** The filter of the list, as `matchesDescribed` evaluates it. Absent without a filter. */
+  readonly filter?: unknown;
 }
 
 /** The type of each readable field. */

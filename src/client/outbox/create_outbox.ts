@@ -2,10 +2,10 @@ import { browserEnvironmentOf, pageEnvironmentOf } from "../environment.ts";
 import { whenAborted } from "../when_aborted.ts";
 import { overlaysOf } from "../overlays/overlays.ts";
 import { handle, type HasHandle } from "../../api/handle.ts";
-import type { Bearer, Transport } from "../../api/transport.ts";
+import type { Bearer } from "../../api/transport.ts";
 import type { IndexedDbFactory } from "../../api/web_platform.ts";
 import { indexedDbStorage } from "./indexed_db_storage.ts";
-import { discardedJob, type Job, type JobRow, laneOf, reviveDeadJob } from "./job.ts";
+import { discardedJob, type Job, type JobRow, laneOf, newJobRequest } from "./job.ts";
 import { createOutboxJobs, type OutboxJobs } from "./outbox_jobs.ts";
 import type { TabJobs } from "./job_view.ts";
 import { memoryStorage } from "./memory_storage.ts";
@@ -29,15 +29,11 @@ import type { RequestEnvironment } from "../../api/client_environment.ts";
 export function createOutbox<Api = unknown>(
   api: HasHandle<Api>,
   options: OutboxOptions<NoInfer<Api>>,
-): Outbox {
+): Outbox;
+export function createOutbox(api: HasHandle, options: OutboxOptions): Untyped {
   // Programs without type checks may omit the options.
   if (!options) throw new TypeError("No outbox without identity");
-  // The casts are safe if `Api` describes the service's rows. The compiler cannot check that.
-  return openOutbox(api[handle].transport, options as OutboxOptions) as Outbox;
-}
-
-/** Without an identity, each job keeps its user's token, so that no other user sends the job. */
-function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
+  const { transport } = api[handle];
   const environment = browserEnvironmentOf(transport);
   const { indexedDB, locks } = environment;
   const { identity, maxAgeMs = 82_800_000, onConflict, onDead, computed } = options;
@@ -64,12 +60,6 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
     });
     return whenAborted(signal); // Closing does not wait for a storage that never responds.
   }
-  function write(resource: HasHandle, wanted: NewWrite): Write<JobRow> {
-    const job = newJob(wanted, resource[handle], known);
-    if (!identity) tokens.set(job.id, transport.tokens.current().catch(() => ({})));
-    book.add(job);
-    return { id: job.id, ...book.wait(job.id) };
-  }
   const stopWaking = environment.onWake(() => {
     wake();
     void book.sync();
@@ -79,11 +69,16 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
     void book.sync(); // A page without access to locks sends its own writes.
     return locks.request(name, { signal }, drain).catch(() => signal.aborted ? undefined : drain());
   });
-  const change = (kind: NewWrite["kind"]): UntypedChange => (resource, target, body, base) =>
-    write(resource, { kind, target, body, ...base });
+  const change = (kind: NewWrite["kind"]): UntypedChange => (resource, target, body, base) => {
+    const job = newJob({ kind, target, body, ...base }, resource[handle], known);
+    const { id } = job;
+    // Each job keeps its user's token, so that no other user sends the job.
+    if (!identity) tokens.set(id, transport.tokens.current().catch(() => ({})));
+    book.add(job);
+    return { id, ...book.wait(id) };
+  };
   return {
-    get: book.get,
-    subscribe: book.subscribe,
+    ...{ get: book.get, subscribe: book.subscribe },
     create: (resource, body) => change("create")(resource, null, body),
     update: change("update"),
     replace: change("replace"),
@@ -91,10 +86,10 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
     async revive(id, body) {
       const job = jobs.get(id);
       if (job?.state === "dead") {
-        await book.change(
-          job,
-          reviveDeadJob(job, seenRow(job, overlays), body ?? job.body, environment),
-        );
+        const { reviveDeadJob } = await import("./revive_dead_job.ts");
+        const fresh = newJobRequest(environment);
+        const revival = { seen: seenRow(job, overlays), body: body ?? job.body, fresh };
+        await book.change(job, reviveDeadJob(job, revival));
       }
     },
     async discard(id) {

@@ -114,33 +114,6 @@ export function newJobRequest(
   };
 }
 
-/**
- * Returns a dead job as a waiting job, for the row's current state if known. If the service may
- * have carried out the request, the job keeps its idempotency key, so that the service notices.
- */
-export function reviveDeadJob(
-  job: Job,
-  seen: JobRow | null,
-  body: JobRow | null,
-  environment: RequestEnvironment,
-): Job {
-  const { base, ifMatch, idempotencyKey, attempts, problem } = job;
-  const { status, details } = problem?.problem ?? {};
-  // After these statuses, the service has stored the response under the idempotency key. After
-  // other statuses, the key is unused or belongs to another request. A 400 or 404 counts only at
-  // the first attempt: at a later attempt, the service may not have looked up the key.
-  const isAnswered = (attempts === 1 ? /40[049]|4[12]2/ : /409|4[12]2/).test(`${status}`) &&
-    // If `slug` is undefined, `test` gets "undefined", which does not match.
-    !/^(idem|query)/.test(problem?.slug as string);
-  const current = rowTag(seen ?? { _etag: details?.currentETag });
-  return {
-    ...{ ...job, body, ...newJobRequest(environment) },
-    ...isAnswered
-      ? { base: seen ?? base, ifMatch: current ?? ifMatch, conflicts: 0 }
-      : { idempotencyKey, attempts },
-  };
-}
-
 export function isSameRequest(one: Job, other: Job): boolean {
   return one.state === other.state && one.idempotencyKey === other.idempotencyKey;
 }

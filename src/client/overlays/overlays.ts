@@ -9,18 +9,20 @@ import {
 } from "../live/open_lists.ts";
 import { rowIdOf, rowIdText } from "../live/row_set.ts";
 import { plainTag } from "../request/plain_tag.ts";
+import type { DescribedFilter, matchesDescribed } from "../../filter/match/described_filter.ts";
 import type { Overlay } from "./overlay.ts";
 import type { Transport } from "../../api/transport.ts";
 
 interface ShownWrite {
-  readonly overlay: Overlay;
-  readonly rows: WeakMap<object, LiveRow>;
+  overlay: Overlay;
+  rows: WeakMap<object, LiveRow>;
   readonly has: Set<OpenList>;
   readonly echoes: Set<OpenList>;
-  /** Number of streams requested before the service confirmed the write; `Infinity` until then. */
-  askedBefore: number;
-  tag: unknown;
-  confirm(): void;
+  /** Number of streams requested before the service confirmed the write. */
+  askedBefore?: number;
+  tag?: unknown;
+  /** Undefined until the service has confirmed the write. */
+  confirm?: () => void;
 }
 
 /**
@@ -33,6 +35,9 @@ export class Overlays implements ShownOverlays {
   readonly #lists: OpenLists;
   readonly #writes = new Map<string, ShownWrite>();
   readonly #created = new Map<string, string>();
+  /** The writes whose effects each list shows. */
+  readonly #visible = new WeakMap<OpenList, ReadonlySet<ShownWrite>>();
+  #matches: typeof matchesDescribed | undefined;
 
   constructor(transport: Transport) {
     this.#transport = transport;
@@ -40,13 +45,10 @@ export class Overlays implements ShownOverlays {
   }
 
   add(overlay: Overlay): void {
-    this.#writes.delete(overlay.id);
-    this.#writes.set(overlay.id, {
-      ...{ overlay, rows: new WeakMap(), has: new Set(), echoes: new Set() },
-      ...{ askedBefore: Infinity, tag: undefined },
-      confirm() {},
-    });
-    for (const list of this.#lists.all) if (list.resource === overlay.resource) list.show();
+    const { id, resource } = overlay;
+    this.#writes.delete(id);
+    this.#writes.set(id, { overlay, rows: new WeakMap(), has: new Set(), echoes: new Set() });
+    for (const list of this.#lists.all) if (list.resource === resource) list.show();
   }
 
   async acknowledge(id: string, row: LiveRow | null): Promise<void> {
@@ -65,6 +67,10 @@ export class Overlays implements ShownOverlays {
         const { description } = list.set;
         if (row && description && write.overlay.kind === "create") {
           this.#created.set(id, rowIdText(rowIdOf(row, description.primaryKey)));
+          // The service may have changed the row, so that it belongs to other lists.
+          write.overlay = { ...write.overlay, fields: row };
+          write.rows = new WeakMap();
+          this.shown(list);
         }
         if (!this.#isDone(write, list)) continue;
         write.has.add(list);
@@ -92,31 +98,35 @@ export class Overlays implements ShownOverlays {
 
   shown(list: OpenList): ShownRows | undefined {
     const { set } = list;
-    // The cast is safe: the type of `liveList` makes `accepts` a function of this list's rows.
-    const accepts = list.accepts as ((row: LiveRow) => boolean) | undefined;
     const changed = new Map<string, LiveRow | null>();
-    const targets: string[] = [];
+    const writes: ShownWrite[] = [];
+    this.#visible.delete(list);
     for (const write of this.#writes.values()) {
       if (!this.#holds(list, write)) continue;
       const { kind } = write.overlay;
       const target = this.#targetOf(write.overlay);
       const before = (changed.has(target) ? changed : set.rows).get(target);
-      if (before ? kind === "create" : kind !== "create" || !takesNew(list)) continue;
-      targets.push(target);
+      if (before ? kind === "create" : kind !== "create") continue;
+      writes.push(write);
       changed.set(target, kind === "delete" ? null : shownRow(write, list, before));
     }
-    if (targets.length === 0) return undefined;
+    if (writes.length === 0) return undefined;
     for (const [target, row] of changed) {
-      if (row && !(accepts?.(row) ?? true)) changed.set(target, null);
+      if (row && !(this.#belongs(list, row) ?? set.rows.has(target))) changed.set(target, null);
     }
     // Unconfirmed new rows move rows beyond the limit of the list.
     const items = set.after(changed).slice(0, set.limit);
     const shown = new Set<unknown>(items);
-    const isVisible = (target: string) => set.rows.has(target) || shown.has(changed.get(target));
-    return { items, pending: targets.filter(isVisible).length };
+    const visible = writes.filter(({ overlay }) => {
+      const target = this.#targetOf(overlay);
+      return set.rows.has(target) || shown.has(changed.get(target));
+    });
+    this.#visible.set(list, new Set(visible));
+    return { items, pending: visible.length };
   }
 
   receive(list: OpenList, message: LiveMessage): void {
+    if (list.set.description?.filter) this.#evaluation();
     for (const write of [...this.#writes.values()]) {
       const { overlay: { id, kind, resource }, echoes, has } = write;
       if (resource !== list.resource) continue;
@@ -147,7 +157,7 @@ export class Overlays implements ShownOverlays {
   }
 
   #resolve(write: ShownWrite): void {
-    if (write.askedBefore === Infinity || this.#holding(write).length > 0) return;
+    if (!write.confirm || this.#holding(write).length > 0) return;
     // A later write can have this id by now: a job keeps its id when it is sent again.
     const { id } = write.overlay;
     if (this.#writes.get(id) === write) this.#writes.delete(id);
@@ -159,19 +169,32 @@ export class Overlays implements ShownOverlays {
     return key === null ? this.#created.get(creation) ?? creation : rowIdText(key);
   }
 
-  #shows({ overlay }: ShownWrite, list: OpenList): boolean {
-    const creation = this.#writes.get(overlay.of ?? overlay.id);
-    if (list.set.rows.has(this.#targetOf(overlay))) return overlay.kind !== "create";
-    return takesNew(list) && creation?.overlay.kind === "create" && !creation.has.has(list);
+  /** Returns true if an unconfirmed row belongs to a list, or null if only the service knows. */
+  #belongs({ accepts, filter, set: { description } }: OpenList, row: LiveRow) {
+    // The cast is safe: the type of `liveList` makes `accepts` a function of this list's rows.
+    if (accepts || !filter) return accepts?.(row as never) ?? true;
+    // The cast is safe: the service describes filters in this form.
+    const described = description?.filter as DescribedFilter | undefined;
+    return described && this.#evaluation()(described, row);
+  }
+
+  /** Returns the evaluation of filters. Until it is loaded, only the service knows the results. */
+  #evaluation(): typeof matchesDescribed {
+    return this.#matches ??= (import("../../filter/match/described_filter.ts").then((loaded) => {
+      this.#matches = loaded.matchesDescribed;
+      for (const list of this.#lists.all) list.show();
+      // Without a network, the next call tries again.
+    }, () => this.#matches = undefined),
+      () => null);
   }
 
   #isDone(write: ShownWrite, list: OpenList): boolean {
-    const { askedBefore, tag, overlay } = write;
+    const { askedBefore, confirm, tag, overlay } = write;
     const row = list.set.rows.get(this.#targetOf(overlay));
-    return askedBefore < Infinity && (
-      list.set.asked > askedBefore || !this.#shows(write, list) ||
-      (tag !== undefined && plainTag(row?._etag) === plainTag(tag))
-    );
+    const isShown = row ? overlay.kind !== "create" : this.#visible.get(list)?.has(write);
+    // The `!` is safe: the service has confirmed the write.
+    return !!confirm && (list.set.asked > askedBefore! || !isShown ||
+      (tag !== undefined && plainTag(row?._etag) === plainTag(tag)));
   }
 }
 
@@ -189,10 +212,6 @@ function shownRow(
   const complete = { ...row, ...computed?.(row, resource) };
   rows.set(key, complete);
   return complete;
-}
-
-function takesNew({ filter, accepts }: OpenList): boolean {
-  return !filter || !!accepts;
 }
 
 /** How long to wait for a write's event before opening another stream, in milliseconds. */

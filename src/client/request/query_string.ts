@@ -1,9 +1,10 @@
-/** Returns a query string with its `?`, or "". Undefined and null are omitted, lists joined. */
+/** Returns a query string with its `?`, or "". Omits empty parameters. Joins lists by commas. */
 export function queryString(parameters: Readonly<Record<string, unknown>>): string {
-  const parts = Object.entries(parameters).flatMap(([name, value]) =>
+  const parts = Object.entries(parameters).flatMap(([name, value]) => {
     // The cast is safe: `encodeURIComponent` converts every value to a string. URLSearchParams
     // would replace a lone surrogate, for which this function throws.
-    value === undefined || value === null ? [] : [`${name}=${encodeURIComponent(value as string)}`]
-  );
+    const text = encodeURIComponent((value ?? "") as string);
+    return text ? `${name}=${text}` : [];
+  });
   return parts[0] ? `?${parts.join("&")}` : "";
 }

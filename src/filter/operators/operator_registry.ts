@@ -1,5 +1,3 @@
-import { groupOf } from "../../options/option.ts";
-import { synchronous } from "../../options/option_kinds.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
@@ -178,11 +176,6 @@ export interface CustomOperator {
   /** Evaluates the operator in memory, for live updates. It is not called for NULL. */
   matches(value: unknown, values: readonly string[], column: ColumnInfo): boolean;
 }
-
-export const customOperatorRules = groupOf<CustomOperator>()({
-  toSql: synchronous<CustomOperator["toSql"]>().required(),
-  matches: synchronous<CustomOperator["matches"]>().required(),
-}).asGiven<CustomOperator>();
 
 export const textSearchOperators: readonly Operator[] = [
   textSearchOperator("=match=", "web"),

@@ -1,3 +1,4 @@
+import type { DescribedFilter } from "../../filter/match/described_filter.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 import { databaseProblem } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
@@ -155,6 +156,11 @@ const overloadRetryMs = 5_000;
 export interface StreamPart {
   /** Returns the monotonic end of the multiplexed stream: `proposed` of the first call. */
   endsAt(proposed: number): number;
-  attach(stream: LiveStream, end: (delayMs: number) => void): void;
+  /** Starts a stream. `filter` is its filter for clients, or null if the stream has none. */
+  attach(
+    stream: LiveStream,
+    end: (delayMs: number) => void,
+    filter: DescribedFilter | null,
+  ): void;
   endWhole(delayMs: number): void;
 }

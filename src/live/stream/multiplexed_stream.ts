@@ -1,4 +1,5 @@
 import type { Problem } from "../../problem/problem.ts";
+import type { DescribedFilter } from "../../filter/match/described_filter.ts";
 import type { ProblemBody } from "../../protocol/problem_codes.ts";
 import { commentText, eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { LiveStream, StreamPart, StreamSink } from "./live_stream.ts";
@@ -9,6 +10,8 @@ export interface SubscriptionRowDescription {
   readonly types: Readonly<Record<string, string | readonly string[]>> | null;
   /** The defaults: members that a new row has if its body does not set them. */
   readonly defaults: Readonly<Record<string, unknown>> | null;
+  /** The filter of the request. Absent without a filter. */
+  readonly filter?: DescribedFilter;
 }
 
 export interface SubscriptionRefusal {
@@ -169,7 +172,12 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     this.#whole.endAll(delayMs);
   }
 
-  attach(stream: LiveStream, end: (delayMs: number) => void): void {
+  attach(
+    stream: LiveStream,
+    end: (delayMs: number) => void,
+    filter: DescribedFilter | null,
+  ): void {
+    if (filter !== null && this.#facts !== null) this.#facts = { ...this.#facts, filter };
     this.#stream = stream;
     this.#end = end;
     if (this.#whole.isClosed) stream.cancel();

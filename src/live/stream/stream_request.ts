@@ -13,6 +13,8 @@ export interface StreamRequest extends ScopedRequest, Pick<LiveQuery, "table" | 
   readonly address: string | null;
   readonly scope: Filter;
   readonly filter: Filter;
+  /** The filter of the request alone. Absent for aggregates. */
+  readonly requested?: Filter;
   /** Completes, with or without an error, when the caller has disconnected. */
   readonly disconnected: Promise<unknown>;
   readonly part: StreamPart | null;

@@ -5,7 +5,7 @@ import type {
   ScopeOptions,
 } from "../../auth/authorize.ts";
 import { databaseOption } from "../../db/require_database.ts";
-import { customOperatorRules } from "../../filter/operators/operator_registry.ts";
+import type { CustomOperator } from "../../filter/operators/operator_registry.ts";
 import { protectionOptionRules } from "../../guard/resource_protection_options.ts";
 import {
   type Described,
@@ -203,7 +203,12 @@ const members = {
   imports: groupOf<ImportLimits>()({
     maxBytes: whole({ from: 1 }).default(1_000_000_000),
   }).default({}),
-  customOperators: mapOf(customOperatorRules.required()).default({}),
+  customOperators: mapOf(
+    groupOf<CustomOperator>()({
+      toSql: synchronous<CustomOperator["toSql"]>().required(),
+      matches: synchronous<CustomOperator["matches"]>().required(),
+    }).asGiven<CustomOperator>().required(),
+  ).default({}),
   ...protectionOptionRules,
 } satisfies Described<ResourceOptions<Row>>;
 

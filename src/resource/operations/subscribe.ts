@@ -21,6 +21,9 @@ import {
 import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {
+  /** The filter of the request alone. */
+  readonly requested: Filter;
+  /** Also the condition "not deleted". */
   readonly filter: Filter;
   readonly view: View;
   readonly resumeFrom: string | null;
@@ -51,12 +54,13 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = 
     const include = resolveInclude(query.get("include"), resource);
     requireSubscribableIncludes(include);
     const view = viewOf(resource, query.get("select"), include);
-    const filter = parseUserFilter(query.get("filter"), resource) ?? allRows;
+    const requested = parseUserFilter(query.get("filter"), resource) ?? allRows;
     const window = parseWindow(query, resource);
     const columns = window?.order.map(({ column }) => column) ?? [];
-    requireStoredColumns([...view.visible, ...columns], filter, include);
+    requireStoredColumns([...view.visible, ...columns], requested, include);
     return {
-      filter: and(filter, softDeleteFilter(query, resource)),
+      requested,
+      filter: and(requested, softDeleteFilter(query, resource)),
       window,
       view,
       resumeFrom: (header("last-event-id") ?? query.get("resumeFrom")) || null,

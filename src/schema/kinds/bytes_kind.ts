@@ -1,4 +1,4 @@
-import { base64ToBytes, bytesToBase64 } from "../../protocol/byte_text.ts";
+import { base64ToBytes, bytesToBase64 } from "../../protocol/base64.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 
 export const bytesKind: Kind = {

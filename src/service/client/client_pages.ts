@@ -3,6 +3,7 @@ import { describePage, type ServicePage } from "../service_pages.ts";
 
 const files = {
   "client.js": "Client",
+  "client/described_filter.js": "ClientFilters",
   "client/find_nonce.js": "ClientSolver",
   "client/link_page.js": "LinkPageScript",
 } as const;

@@ -272,16 +272,44 @@ testOnDialects(
       // The cast makes the call that a handler of a page makes without types.
       list.loadMore(new Event("click") as never);
       const { hasMore, loadMore } = await until(list, ({ items }) => items.length === 6);
-      assertEquals(hasMore, true);
-      assertThrows(() => loadMore(), RangeError, "Cannot load more");
+      assertEquals(hasMore, false, "there are more rows, but no longer window");
+      loadMore();
+      for (const count of [0, -1, 1.5, Infinity]) {
+        assertThrows(() => loadMore(count), TypeError, `Cannot load ${count}`);
+      }
       await service.send("PATCH", "/api/things/1", { name: "changed" }, ada);
       await until(list, ({ items }) => items[0]?.name === "changed");
       end();
       const whole = liveList(api.own);
       const close = whole.subscribe(() => {});
       assertEquals((await until(whole, ({ items }) => items.length === 7)).hasMore, false);
-      assertThrows(() => whole.loadMore(), RangeError);
+      assertThrows(() => whole.loadMore(), TypeError);
       close();
+    }),
+);
+
+testOnDialects(
+  "a live aggregate on the stream of a window counts all of its rows",
+  (engine) =>
+    withThings(engine, async (service) => {
+      let streams = 0;
+      const api = clientOf(service, { breaks: () => streams++ });
+      await insertRows(service.db, things, rows);
+      const filter = "name!=null";
+      const latest = liveList(api.things, { filter, orderBy: ["-id"], limit: 2 });
+      const total = liveAggregate(api.things, { filter, count: true });
+      const ends = [latest.subscribe(() => {}), total.subscribe(() => {})];
+      const counts = async (count: number, ...ids: number[]) => {
+        await until(total, ({ groups: [group] }) => group?.count === count);
+        await until(latest, ({ items }) => items.map(({ id }) => id).join() === ids.join());
+      };
+      await counts(6, 7, 6);
+      await service.send("POST", "/api/things", { id: 8, name: "new" }, ada);
+      await counts(7, 8, 7);
+      await service.send("DELETE", "/api/things/1", undefined, ada);
+      await counts(6, 8, 7);
+      assertEquals(streams, 1);
+      ends.forEach((end) => end());
     }),
 );
 

@@ -68,7 +68,8 @@ interface Api {
 
 interface Page {
   readonly api: Client<Api>;
-  readonly network: { isOnline: boolean };
+  /** `streams` is the number of streams that were opened. */
+  readonly network: { isOnline: boolean; streams: number };
 }
 
 /** Runs `work` in a page of a service. Writes wait while `isOnline` is false. */
@@ -91,6 +92,10 @@ async function withItems(work: (page: Page) => Promise<void>): Promise<void> {
         ...{ id: items.id, auth, etag: {} },
         fields: { readable: shownColumns },
         computed: { total: (row) => Number(row.n) * 2 },
+        hooks: {
+          onBeforeCreate: (_context, data) =>
+            data.title === "finished" ? { ...data, status: "done" } : data,
+        },
         relations: {
           comments: { type: "hasMany", resource: comments, foreignKey: comments.itemId },
           author: { type: "belongsTo", resource: authors, foreignKey: items.authorId },
@@ -98,7 +103,7 @@ async function withItems(work: (page: Page) => Promise<void>): Promise<void> {
       }),
     ],
   });
-  const network = { isOnline: true };
+  const network = { isOnline: true, streams: 0 };
   let streams = 0;
   const api = createClient<Api>({
     baseUrl: "http://test",
@@ -106,6 +111,7 @@ async function withItems(work: (page: Page) => Promise<void>): Promise<void> {
     fetch(request) {
       if (request.url.endsWith("/live")) {
         streams++;
+        network.streams++;
         request.signal.addEventListener("abort", () => streams--);
       }
       return app.fetch(request);
@@ -143,6 +149,64 @@ Deno.test("a row that the service has not created yet lacked its defaults", () =
     const { items } = await until(list, ({ pending }) => pending === 0);
     const { id: _id, _etag, ...confirmed } = items.find(({ title }) => title === "a") ?? {};
     assertEquals<unknown>(confirmed, { ...row, n: 4, total: 8 });
+    outbox.close();
+    end();
+  }));
+
+Deno.test("a filtered list did not show a new row before the service had created it", () =>
+  withItems(async ({ api, network }) => {
+    const filters = [
+      "status==todo;n<3",
+      "status==done",
+      "id>0;title=icontains=A",
+      "n>=0,id<0",
+    ];
+    const lists = filters.map((filter) => liveList(api.items, { filter, orderBy: ["title"] }));
+    const ends = lists.map((list) => list.subscribe(() => {}));
+    for (const list of lists) await until(list, ({ status }) => status === "live");
+    network.isOnline = false;
+    const outbox = createOutbox(api, { identity: "" });
+    const created = outbox.create(api.items, { title: "a" });
+    outbox.create(api.items, { title: "b", status: "done" });
+    const titles = () => lists.map((list) => list.get().items.map(({ title }) => title).join());
+    const counts = () => lists.map((list) => list.get().pending);
+    // The code that evaluates filters is loaded for the first row.
+    await eventually(() => titles()[0] === "a", () => titles());
+    assertEquals([titles(), counts()], [["a", "b", "", "a,b"], [1, 1, 0, 2]]);
+    outbox.update(api.items, created, { status: "done" });
+    assertEquals([titles(), counts()], [["", "a,b", "", "a,b"], [0, 3, 0, 3]]);
+    const shown: string[] = [];
+    const end = lists[1]?.subscribe(({ items }) =>
+      shown.push(items.map((row) => row.title).join())
+    );
+    network.isOnline = true;
+    outbox.create(api.items, { title: "c" });
+    await until(outbox, ({ jobs }) => jobs.length === 0);
+    for (const list of lists) await until(list, ({ pending }) => pending === 0);
+    await eventually(() => `${titles()}` === "c,a,b,a,a,b,c", () => titles());
+    assertEquals([...new Set(shown)], ["a,b"], "the rows never left the list");
+    network.isOnline = false;
+    outbox.update(api.items, lists[0]?.get().items[0]?.id ?? 0, { n: 7 });
+    assertEquals(titles()[0], "", "a changed row leaves the list that it no longer belongs to");
+    outbox.close();
+    end?.();
+    ends.forEach((close) => close());
+  }));
+
+Deno.test("a list waited for a row that the service had changed so that its filter does not hold", () =>
+  withItems(async ({ api, network }) => {
+    const list = liveList(api.items, { filter: "status==todo" });
+    const shown: number[] = [];
+    const end = list.subscribe(({ items }) => shown.push(items.length));
+    await until(list, ({ status }) => status === "live");
+    const outbox = createOutbox(api, { identity: "" });
+    const { acknowledged, done } = outbox.create(api.items, { title: "finished" });
+    const streams = network.streams;
+    await until(list, ({ items }) => items.length === 1);
+    assertEquals((await acknowledged)?.["status"], "done");
+    await done;
+    await until(list, ({ items, pending }) => items.length + pending === 0);
+    assertEquals([network.streams - streams, Math.max(...shown)], [0, 1]);
     outbox.close();
     end();
   }));
