@@ -21,7 +21,7 @@ export type OptionsWith<Rule, Options> = [Rule] extends [never] ? Options : {
       : never);
 };
 
-/** A list of names. The errors of the compiler about a single string contain this name. */
+/** A list of names. The compiler shows the name of this type in its error for a single string. */
 export interface ListNotString<Item> extends ReadonlyArray<Item> {}
 
 /** One sort key: a field and its direction. Default: ascending. */

@@ -120,7 +120,7 @@ export interface Dialect {
    * are adjacent and sorted. A row has the columns, then the ordinal. Requires keys without NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
-  /** The dialect to read a row by key without estimates: its plan does not depend on values. */
+  /** The dialect to read a row by key. It hides bound values, on which the plan does not depend. */
   readonly withoutEstimates?: Dialect;
   /** True if the planner can evaluate an EXISTS once for all rows, when that is cheaper. */
   readonly plansSemiJoins: boolean;

@@ -19,7 +19,7 @@ export interface CreateClientOptions {
   readonly pow?: ClientPow | undefined;
   /** Shows a CAPTCHA and returns its token. Without this function, requests with a CAPTCHA fail. */
   readonly captcha?: ((challenge: RequiredCaptcha) => Promise<string>) | undefined;
-  /** The header for the CAPTCHA token. Default: the default header of the service. */
+  /** The header for the CAPTCHA token. Default: `Service-Captcha-Token`. */
   readonly captchaHeader?: string | undefined;
   /** Replacements for parts of the runtime environment, for instance in tests. */
   readonly environment?: Partial<ClientEnvironment> | undefined;

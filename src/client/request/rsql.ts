@@ -8,7 +8,7 @@ export interface FilterExpression {
   toString(): string;
 }
 
-/** A number without an exact double, as responses contain such numbers. */
+/** A number in a response that a double cannot represent exactly. */
 export interface MarkedNumber {
   /** The number as JSON text. */
   readonly $number: string;
