@@ -27,7 +27,6 @@ const folders: readonly (readonly [folder: string, parts: number, kind?: "waits"
   ["tests/live/checker", 1],
   ["tests/repository", 1],
   ["tests/types", 1],
-  // The first that has a PGlite sets one up, of which all others have copies.
   ["tests/db", 2],
   ["tests/cli", 2],
   ["tests/invariants", 1],
@@ -56,11 +55,11 @@ const examples: readonly string[] = ["src", "exports", "mod.ts", "README.md", "d
 const besideOne: readonly (readonly string[])[] = [
   // What a process holds at the most: beside much other work its garbage is collected later.
   ["tests/live/unread_streams_test.ts"],
+  // What several pages show within seconds: a browser has processes enough of its own.
+  ["tests/client/browser"],
   // What another client waits beside a slow reader, as a multiple of what it waits without one.
   ["tests/live/checker/processes/slow_snapshot_test.ts"],
-  // What several pages show within seconds: a browser has processes enough of its own.
   ["tests/examples/board_page_test.ts"],
-  ["tests/client/browser"],
   // That a refusal comes before the work, which its duration shows.
   ["tests/http/batch_filter_test.ts"],
 ];

@@ -5,6 +5,7 @@ import type { ResourceSchema } from "../../src/openapi/service_schema.ts";
 import { engines } from "../support/engines.ts";
 import { withService } from "../support/http.ts";
 import { scratchFolder } from "../support/scratch.ts";
+import { typeErrors } from "../types/check_program.ts";
 import { describedResources, describedTables } from "./described_service.ts";
 
 const engine = engines[0];
@@ -17,21 +18,9 @@ Deno.test("the types of a service are checked by the compiler where a program us
     assertEquals(types, writeApiTypes(app.schema()), "the same again");
     await using folder = await scratchFolder();
     await Deno.writeTextFile(`${folder.path}/api.d.ts`, types);
-    const checked = async (program: string) => {
-      await Deno.writeTextFile(
-        `${folder.path}/main.ts`,
-        `import type { Api, Notes } from "./api.d.ts";
-        ${program}`,
-      );
-      const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-        args: ["check", "--no-lock", "--no-config", "main.ts"],
-        cwd: folder.path,
-        env: { NO_COLOR: "1" },
-      }).output();
-      return success ? "" : new TextDecoder().decode(stderr);
-    };
-    assertEquals(
-      await checked(`
+    // Checked as one, as most of a check goes into the libraries.
+    const programs = {
+      "right.ts": `
         const note: Api["notes"]["create"] = { title: "Tea", price: 2.5, status: "draft" };
         const key: Api["notes"]["key"] = 7;
         const person: Api["staff/people"]["row"] = { id: "ada", name: "Ada" };
@@ -41,17 +30,21 @@ Deno.test("the types of a service are checked by the compiler where a program us
         const related: Api["staff/people"]["relations"] = { notes: [] };
         export const all = [note, key, person, change, none, call, related] as const;
         export const read = ({ price, status }: Notes): [string | null, "draft" | "published"] =>
-          [price, status];`),
-      "",
-    );
-    assertMatch(
-      await checked(`export const x: Api["notes"]["create"] = {};`),
-      /'title' is missing/,
-    );
-    assertMatch(
-      await checked(`export const x: Api["notes"]["update"] = { createdAt: "" };`),
-      /'createdAt' does not exist/,
-    );
+          [price, status];`,
+      "without_title.ts": `export const x: Api["notes"]["create"] = {};`,
+      "with_default.ts": `export const x: Api["notes"]["update"] = { createdAt: "" };`,
+    };
+    for (const [file, program] of Object.entries(programs)) {
+      const text = `import type { Api, Notes } from "./api.d.ts";\n${program}`;
+      await Deno.writeTextFile(`${folder.path}/${file}`, text);
+    }
+    const args = ["--no-lock", "--no-config", ...Object.keys(programs)];
+    const errors = await typeErrors(folder.path, args);
+    const messages = new Map(errors.map(({ file, message }) => [file, message]));
+    assertMatch(messages.get("without_title.ts") ?? "", /'title' is missing/);
+    assertMatch(messages.get("with_default.ts") ?? "", /'createdAt' does not exist/);
+    // None in the right program and in the types themselves.
+    assertEquals(errors.length, 2);
   });
 });
 

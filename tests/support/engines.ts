@@ -98,29 +98,35 @@ export async function copyPglite(): Promise<
 /** Kept in the folder of the whole run, if there is one: else each file sets up its own. */
 async function pgliteTemplate(): Promise<string> {
   const ofRun = Deno.env.get("TEST_FOLDER");
+  if (ofRun === undefined) {
+    const folder = await Deno.makeTempDir({ prefix: "pglite-" });
+    addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+    return await setUpPglite(`${folder}/data`);
+  }
+  // Parts that run at the same time wait for the first: it takes seconds of a processor.
+  using file = await Deno.open(`${ofRun}/pglite.lock`, { create: true, write: true });
+  await file.lock(true);
   const shared = `${ofRun}/pglite`;
-  if (ofRun !== undefined && existsSync(shared)) return shared;
-  const folder = await Deno.makeTempDir({ ...(ofRun && { dir: ofRun }), prefix: "pglite-" });
-  await (await openDatabase(`pglite:${folder}/data`)).close();
+  if (existsSync(shared)) return shared;
+  const path = await setUpPglite(
+    `${await Deno.makeTempDir({ dir: ofRun, prefix: "pglite-" })}/data`,
+  );
+  await Deno.rename(path, shared);
+  return shared;
+}
+
+/** Makes an empty PGlite in a folder, and returns the folder. */
+async function setUpPglite(path: string): Promise<string> {
+  await (await openDatabase(`pglite:${path}`)).close();
   // Each start fills its buffers with zeros, which are 128 MB by default.
   const settings = "shared_buffers = 4MB\n";
-  await Deno.writeTextFile(`${folder}/data/postgresql.conf`, settings, { append: true });
+  await Deno.writeTextFile(`${path}/postgresql.conf`, settings, { append: true });
   // The databases template0 and template1 are two thirds of all files, of which each test has copies,
   // and no test creates a database in a PGlite.
   for (const template of ["1", "4"]) {
-    await Deno.remove(`${folder}/data/base/${template}`, { recursive: true });
+    await Deno.remove(`${path}/base/${template}`, { recursive: true });
   }
-  if (ofRun === undefined) {
-    addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
-    return `${folder}/data`;
-  }
-  try {
-    await Deno.rename(`${folder}/data`, shared);
-  } catch (error) {
-    // Another process was first, and its template is as good.
-    if (!existsSync(shared)) throw error;
-  }
-  return shared;
+  return path;
 }
 
 function removedAtClose(database: Database, remove: () => Promise<void>): Database {

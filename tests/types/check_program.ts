@@ -42,14 +42,22 @@ export async function checkProgram(
     await Deno.mkdir(dirname(`${folder.path}/${file}`), { recursive: true });
     await Deno.writeTextFile(`${folder.path}/${file}`, text);
   }
+  return await typeErrors(folder.path, Object.keys(files));
+}
+
+/** What `deno check` reports that runs in a folder with these arguments. */
+export async function typeErrors(
+  folder: string,
+  args: readonly string[],
+): Promise<readonly TypeError[]> {
   const { stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["check", ...Object.keys(files)],
-    cwd: folder.path,
+    args: ["check", ...args],
+    cwd: folder,
     env: { NO_COLOR: "1" },
     stdout: "null",
     stderr: "piped",
   }).output();
-  return parseErrors(new TextDecoder().decode(stderr), folder.path);
+  return parseErrors(new TextDecoder().decode(stderr), folder);
 }
 
 function parseErrors(output: string, folder: string): TypeError[] {
