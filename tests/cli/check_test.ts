@@ -3,6 +3,7 @@ import { openDatabase } from "../../mod.ts";
 import { parseArguments } from "../../src/cli/arguments.ts";
 import { checkService } from "../../src/cli/check/run_check_command.ts";
 import { runChild } from "../serve/child_process.ts";
+import { testOnPostgres } from "../support/postgres_tests.ts";
 import { runScript, scratchFolder } from "../support/scratch.ts";
 
 const root = new URL("../../", import.meta.url).href;
@@ -127,21 +128,60 @@ Deno.test("check exits with 0, 1 or 2", async () => {
   const { path } = scratch;
   const drifted = await write(path, "drifted", "resources: of({})", ", body TEXT NOT NULL");
   const cli = new URL("../../cli.ts", import.meta.url).pathname;
+  await Deno.writeTextFile(`${path}/.env`, "SERVICE_ENV=production\n", { mode: 0o644 });
   const run = (...args: readonly string[]) =>
     runChild(["--no-check", cli, "check", ...args], { cwd: path });
   const [fine, found, gone, misused] = await Promise.all([
     run("node-sqlite:drifted.db"),
-    run("--config", drifted, "--json"),
+    run("--config", drifted, "--production", "--json"),
     run("gone.db"),
     run("a.db", "b.db"),
   ]);
   assertEquals([fine.code, fine.stdout], [0, "no findings\n"]);
   const { findings } = JSON.parse(found.stdout);
-  assertEquals([found.code, findings.length, findings[0].level], [1, 1, "finding"]);
+  const messages: readonly string[] = findings.map(({ message }: { message: string }) => message);
+  assertEquals([found.code, findings[0].level], [1, "finding"]);
+  for (const part of ["drifted.db", "other users can use .env (mode 644): chmod 600 .env"]) {
+    assertEquals(messages.filter((message) => message.includes(part)).length > 0, true, part);
+  }
   assertEquals([gone.code, gone.stdout], [2, ""]);
   assertEquals([misused.code, misused.stderr.split("\n")[0]], [
     ...[2, 'One database at a time: "b.db" is one too many'],
   ]);
+});
+
+testOnPostgres("check finds writes that the role of the database may not do", async (url) => {
+  await using scratch = await scratchFolder();
+  const admin = await openDatabase(url);
+  const role = `reader_${crypto.randomUUID().slice(0, 8)}`;
+  await runScript(
+    admin.driver,
+    `CREATE TABLE notes (id integer PRIMARY KEY, title text, secret text);
+    CREATE ROLE ${role} LOGIN PASSWORD 'a long password';
+    GRANT SELECT, INSERT (id, title) ON notes TO ${role};`,
+  );
+  const place = new URL(url);
+  [place.username, place.password] = [role, "a long password"];
+  const path = `${scratch.path}/notes.ts`;
+  await Deno.writeTextFile(
+    path,
+    `import { all, integer, openDatabase, resource, table, text } from "${root}mod.ts";
+    const notes = table("notes", { id: integer().primaryKey(), secret: text(), title: text() });
+    const auth = { read: all, create: all, update: all, delete: all };
+    const capabilities = { enableSubscribe: false, enableDelete: false };
+    export default { db: await openDatabase("${place.href}"),
+      resources: [resource(notes, { id: notes.id, auth, capabilities })] };`,
+  );
+  try {
+    const found = (await check("-c", path)).filter((one) => one.includes("forbids"));
+    assertEquals(found, [
+      'finding: "notes" permits update, which the database forbids (permission denied for table ' +
+      "notes): grant the right, or do not permit update",
+    ]);
+  } finally {
+    await runScript(admin.driver, `DROP OWNED BY ${role};\nDROP ROLE ${role};`);
+    await admin.close();
+  }
 });
 
 Deno.test("check says which part does not respond", async () => {

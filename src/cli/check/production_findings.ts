@@ -86,7 +86,8 @@ function openResources({ resources, abuseProtection }: OpenConfig): Points {
 async function readableFiles(database: string | null, kv: OpenConfig["kv"]): Promise<Points> {
   const ends = database === null ? [] : ["", "-wal", "-shm", "-turn", "-next"];
   const points: Record<string, boolean> = {};
-  for (const file of [...ends.map((end) => database + end), ...isStoreFile(kv) ? [kv] : []]) {
+  const stores = isStoreFile(kv) ? [kv] : [];
+  for (const file of [".env", ...ends.map((end) => database + end), ...stores]) {
     const mode = await Deno.stat(file).then(({ mode }) => mode ?? 0, () => 0);
     const shown = (mode & 0o777).toString(8);
     const message = `other users can use ${file} (mode ${shown}): chmod 600 ${file}`;
