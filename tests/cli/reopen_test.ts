@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { alteredDatabases, serveAltered } from "../support/altered_database.ts";
+import { scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
 
 /** The event trigger of docs/existing-databases.md. */
@@ -159,3 +160,18 @@ for (const { name, open, missing } of alteredDatabases) {
     },
   );
 }
+
+Deno.test("a page that a build had emptied was reported as unread tables at a SIGHUP", async () => {
+  const [found] = alteredDatabases;
+  await using db = await (found?.open() ?? Promise.reject(new Error("there is no database")));
+  await db.run(`CREATE TABLE notes (id integer PRIMARY KEY)`);
+  await using page = await scratchFolder();
+  await Deno.writeTextFile(`${page.path}/index.html`, "built");
+  await using served = await serveAltered(db.place, "--web", page.path);
+  await Deno.remove(`${page.path}/index.html`);
+  const before = served.observed.length;
+  Deno.kill(Deno.pid, "SIGHUP");
+  while (served.observed.length === before) await Deno.stat(page.path);
+  assertEquals(served.observed.slice(before), ["notice"]);
+  assertEquals(await (await served.send("", { headers: { accept: "text/html" } })).text(), "built");
+});

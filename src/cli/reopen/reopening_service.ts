@@ -5,6 +5,7 @@ import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import { type Observation, randomDelayBetween, type Runtime } from "../../runtime/runtime.ts";
 import type { OpenService } from "../run_service.ts";
+import { pageErrorName } from "../../service/web/web_files.ts";
 import { onHangUp } from "../../listen/stop_signals.ts";
 import { tableChanges, type TableStates } from "./table_states.ts";
 import { reopeningApp, type ReplaceableApp } from "./replaceable_app.ts";
@@ -196,7 +197,11 @@ class ReopeningService {
       // The next check compares again, after a longer pause.
       this.#version = null;
       this.#checksFrom = this.#runtime.clock.elapsedMs() + restAfterFailureMs;
-      this.#options.runtime.observe({ kind: "tables_unread", error });
+      this.#options.runtime.observe(
+        error instanceof Error && error.name === pageErrorName
+          ? { kind: "notice", message: error.message.replace("Cannot start:", kept) }
+          : { kind: "tables_unread", error },
+      );
     } finally {
       this.#comparing = null;
     }
@@ -240,6 +245,9 @@ function mayBeOfChange(observation: Observation): boolean {
   }
   return false;
 }
+
+/** The beginning of the notice about a page that is missing when the app is opened again. */
+const kept = "the service and its page stay as they are:";
 
 const watchMs = 2_000;
 const maxRestMs = 200;

@@ -44,8 +44,12 @@ async function missing(folder: string, reason: string): Promise<Error> {
   const project = dirname(folder);
   const isPackage = await access(join(project, "package.json")).then(() => true, () => false);
   const advice = isPackage ? `npm --prefix ${project} run build` : "build the page first";
-  return new Error(`Cannot start: web.folder is ${folder}, which ${reason} (${advice})`);
+  const message = `Cannot start: web.folder is ${folder}, which ${reason} (${advice})`;
+  return Object.assign(new Error(message), { name: pageErrorName });
 }
+
+/** The name of errors about the page. Their class is Error, because they are the user's fault. */
+export const pageErrorName = "WebPageError";
 
 /** Yields each file with its name. `above` are the folders that contain this folder. */
 async function* walk(
