@@ -92,6 +92,12 @@ Deno.test("dev serves a new project, adds columns at a save, and says what is wr
   await Deno.writeTextFile(`${path}/limits.ts`, "export {};\n");
   await started();
 
+  // A secret that is removed while dev runs is replaced by a new one.
+  await edit(`${path}/.env`, "SERVICE_SECRET=", "GONE=");
+  await dev.printed(/(?:^Added a random SERVICE_SECRET[^]*){2}/m);
+  await started();
+  assertMatch(await Deno.readTextFile(`${path}/.env`), /\nGONE=\S{44}\nSERVICE_SECRET=\S{44}\n$/);
+
   // A closed terminal sends SIGHUP.
   dev.signal("SIGHUP");
   assertEquals(await dev.ended(), 0, dev.stderr());

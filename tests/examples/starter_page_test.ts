@@ -1,14 +1,15 @@
-import { chromium, type Page } from "playwright-core";
+import { chromium } from "playwright-core";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import manifest from "../../deno.json" with { type: "json" };
 import { packNpmClient } from "../../dev/npm_client.ts";
 import { runCommandLine } from "../../src/cli/command_line.ts";
-import { startChild } from "../serve/child_process.ts";
+import { runChild, startChild } from "../serve/child_process.ts";
 import { chromiumForTests } from "../support/chromium.ts";
 import { findProgram } from "../support/debian_packages.ts";
 import { freePort } from "../support/ports.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
+import { createList, fillAccount } from "./starter_page.ts";
 
 const [browser, npm] = [await chromiumForTests(), await findProgram(["npm"])];
 const folder = await scratchFolder();
@@ -48,27 +49,6 @@ async function inWeb(...args: readonly string[]) {
   return { success, output };
 }
 
-const account = { email: "ada@example.com", password: "a password of many words" };
-
-/** Creates a list as another client of the same user. */
-async function createList(origin: string, title: string): Promise<void> {
-  const send = (path: string, body: unknown, headers: HeadersInit = {}) =>
-    fetch(`${origin}/api/${path}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...headers },
-      body: JSON.stringify(body),
-    });
-  const { token } = await (await send("auth/login", { ...account, transport: "bearer" })).json();
-  const created = await send("lists", { title }, { authorization: `Bearer ${token}` });
-  assertEquals(created.status, 201, await created.text());
-}
-
-async function fillAccount(page: Page, button: string): Promise<void> {
-  await page.getByPlaceholder("E-mail").fill(account.email);
-  await page.getByPlaceholder("Password").fill(account.password);
-  await page.getByRole("button", { name: button }).click();
-}
-
 testUnless(
   missing,
   "the page of a new project shows the rows of another client, saved files, and the built page",
@@ -105,6 +85,10 @@ testUnless(
         await page.getByRole("checkbox", { name: "Solaris", checked: true }).waitFor();
         await createList(origin, "Music");
         await page.getByRole("region", { name: "Music" }).waitFor();
+
+        const second = await runChild(["@svc/resource-api/cli", "dev"], options);
+        const running = "another dev already runs with the page in web: stop it";
+        assertEquals([second.code, second.stderr], [2, `Cannot run dev: ${running}\n`]);
 
         const app = `${project}/web/src/App.tsx`;
         const source = await Deno.readTextFile(app);

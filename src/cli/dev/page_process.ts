@@ -7,6 +7,7 @@ export async function startPage(folder: string, clock: Clock) {
     console.log(`${prefix}run  npm --prefix ${folder} install  and dev again to start the page`);
     return null;
   }
+  await lockPage(folder);
   const port = findFreePort();
   const address = ["--host", "127.0.0.1", "--port", String(port), "--strictPort"];
   // Vite would print its own address, which is not the address of the page.
@@ -40,6 +41,15 @@ export async function startPage(folder: string, clock: Clock) {
       else Deno.kill(-child.pid, "SIGTERM");
     },
   };
+}
+
+/** Locks the page until this process ends. Vite would print a stack if it runs twice in a folder. */
+async function lockPage(folder: string): Promise<void> {
+  const path = `${folder}/node_modules/.resource-api-dev`;
+  const file = await Deno.open(path, { create: true, write: true });
+  if (await file.tryLock(true)) return;
+  file.close();
+  throw new Error(`Cannot run dev: another dev already runs with the page in ${folder}: stop it`);
 }
 
 /** A shell script: runs its arguments, and ends its process group when its input ends. */

@@ -19,12 +19,12 @@ export async function runDevCommand(
   }
   const folder = command.web ?? (await pathExists("web/package.json") ? "web" : null);
   const parent = Deno.env.get(parentVariable);
+  const { clock, random } = systemRuntime(consoleObserver());
+  await prepareSettings(random.bytes(32).toBase64());
   if (parent !== undefined) {
     const page = { folder, url: Deno.env.get(pageVariable) || null };
     return await serveInDevelopment(path, page, { version, parent });
   }
-  const { clock, random } = systemRuntime(consoleObserver());
-  await prepareSettings(random.bytes(32).toBase64());
   const page = folder === null ? null : await startPage(folder, clock);
   const flags = [
     ...(await pathExists("deno.json") ? ["--config", "deno.json"] : []),
