@@ -33,9 +33,13 @@ try {
   process.exit(1);
 }
 
+// A project has its settings in `.env`. The command `dev` reads this file again at each save.
+const isInProject = existsSync("service.config.ts") && existsSync(".env");
+const settings = isInProject && process.argv[2] !== "dev" ? ["--env-file=.env"] : [];
+
 const args = [
   ...["run", "-A", "--no-lock", "--node-modules-dir=manual"],
-  ...["--unstable-kv", "--unstable-cron", "--unstable-net"],
+  ...["--unstable-kv", "--unstable-cron", "--unstable-net", ...settings],
   ...[join(__dirname, "dist", "cli.js"), ...process.argv.slice(2)],
 ];
 const env = { ...process.env, SERVICE_PROGRAM: process.env.SERVICE_PROGRAM || programName() };

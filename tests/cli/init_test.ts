@@ -2,12 +2,12 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import manifest from "../../deno.json" with { type: "json" };
 import { starterSources } from "../../dev/starter_bundle.ts";
 import { runCommandLine } from "../../src/cli/command_line.ts";
-import { starterFiles } from "../../src/cli/init/starter_files.ts";
+import { originOf, starterFiles } from "../../src/cli/init/starter_files.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
 const root = new URL("../../", import.meta.url);
 const program = { version: manifest.version, url: new URL("cli.ts", root).href };
-const withoutPage = Object.keys(starterSources()).filter((path) => !path.startsWith("web/"));
+const withoutPage = Object.keys(starterSources()).filter((path) => !/^(?:web|npm)\//.test(path));
 
 /** Runs `init` in this process. Returns the exit code and everything that it prints. */
 async function init(...args: string[]) {
@@ -87,6 +87,8 @@ Deno.test("init removes what it has written if it cannot write the rest", async 
   assertMatch(printed, /^Cannot begin in .*: tables\.ts is there already/);
   await Deno.writeTextFile(`${folder.path}/file`, "");
   assertMatch((await init(`${folder.path}/file/app`)).printed, /^Cannot write .*: [^\n]*$/);
+  const ofFile = await init(`${folder.path}/file`);
+  assertMatch(ofFile.printed, /^Cannot begin in .*\/file: it is a file \(give a folder\)$/);
 });
 
 Deno.test("init writes the URL of the database to .env alone", async () => {
@@ -110,8 +112,8 @@ Deno.test("init writes the URL of the database to .env alone", async () => {
 
 Deno.test("a project refers to the clone whose command line wrote it, or else to the registries", () => {
   const options = { name: "x", folder: "/a/b/app", web: true, database: null, secret: "s" };
-  const contents = (clone: string | null) => {
-    const files = starterFiles({ ...options, version: "1.2.3", clone });
+  const contents = (program: string) => {
+    const files = starterFiles({ ...options, version: "1.2.3", origin: originOf(program) });
     const parse = (path: string) => JSON.parse(files.get(path) ?? "");
     const { links = null, imports } = parse("deno.json");
     const client = parse("web/package.json").dependencies["@svc/resource-api-client"];
@@ -119,6 +121,34 @@ Deno.test("a project refers to the clone whose command line wrote it, or else to
   };
   const range = "jsr:@svc/resource-api@^1.2.3";
   const packed = "file:../../../clone/npm-client/svc-resource-api-client-1.2.3.tgz";
-  assertEquals(contents("/a/clone/"), [["../../clone"], range, packed]);
-  assertEquals(contents(null), [null, range, "^1.2.3"]);
+  assertEquals(contents("file:///a/clone/cli.ts"), [["../../clone"], range, packed]);
+  assertEquals(contents("https://jsr.example/@svc/resource-api/1.2.3/cli.ts"), [
+    null,
+    range,
+    "^1.2.3",
+  ]);
+  const npm = "npm:resource-api@^1.2.3";
+  const installed = "file:///a/node_modules/resource-api/dist/cli.js";
+  assertEquals(contents(installed), [null, npm, "^1.2.3"]);
+});
+
+Deno.test("a project of npm names commands of npm, and only a project of a clone names the clone", () => {
+  const options = { name: "x", folder: "/a", web: true, database: null, secret: "s" };
+  const textOf = (program: string) => {
+    const files = starterFiles({ ...options, version: "1.2.3", origin: originOf(program) });
+    assertEquals([...files.keys()].filter((path) => path.startsWith("npm/")), []);
+    const text = [...files.values()].join("\n");
+    assertEquals(/<!--|^# \/?(?:web|npm|deno|clone)$/m.test(text), false, program);
+    return text;
+  };
+  const npm = textOf("file:///a/node_modules/resource-api/dist/cli.js");
+  assertEquals(/deno task|deno\.lock|jsr:|clone/.exec(npm)?.[0], undefined);
+  assertMatch(npm, /^\| `npx resource-api migrate`/m);
+  assertMatch(npm, /"resource-api": "\^1\.2\.3"/);
+  const jsr = textOf("https://jsr.example/@svc/resource-api/1.2.3/cli.ts");
+  assertEquals(
+    /npm install|clone/.exec(jsr.replaceAll("npm --prefix web install", ""))?.[0],
+    undefined,
+  );
+  assertMatch(textOf("file:///a/clone/cli.ts"), /^RUN ! grep -q '"links"' deno\.json/m);
 });

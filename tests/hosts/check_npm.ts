@@ -1,14 +1,16 @@
 /**
  * Installs the packed packages in an empty folder, checks the types of a configuration with
- * TypeScript, serves with each supported version of Node, and tests a created project. The versions
- * of Node come from npm.
+ * TypeScript, and serves with each supported version of Node. Then creates a project with
+ * `npm create` for each version, and uses its page in Chromium. The versions of Node come from npm.
  *
  * deno task check-npm
  */
-import { assertEquals, assertMatch } from "@std/assert";
-import { jsrRegistry } from "../support/jsr_registry.ts";
+import { assert, assertEquals } from "@std/assert";
+import { chromiumForTests } from "../support/chromium.ts";
 import { npmFolder } from "./npm_folder.ts";
+import { checkNewProject } from "./npm_project.ts";
 import { checkService, createShop } from "./npm_service.ts";
+import { packedRegistry } from "./packed_registry.ts";
 
 const versions = ["20", "22", "24"];
 
@@ -34,25 +36,37 @@ for (const version of versions) {
     `Node ${(await output(`${bin}/node`, ["--version"], path)).trim()} serves, streams and stops`,
   );
 }
-// The tests of a created project pass with the package of a registry.
-await using registry = await jsrRegistry(path);
-const created = await output("npx", ["create-resource-api", "my-app"], path);
-assertMatch(created, /^Created my-app with \d+ files/);
-const tested = await output(Deno.execPath(), ["task", "test"], `${path}/my-app`, registry.env);
-assertMatch(tested, /\b4 passed \| 0 failed/);
-console.log("A created project passes its tests");
+await using registry = await packedRegistry(path);
+const browser = await chromiumForTests();
+if ("missing" in browser) throw new Error(browser.missing);
+for (const version of versions) {
+  const project = `${path}/empty-${version}`;
+  await Deno.mkdir(project);
+  const { elapsed, machine } = await checkNewProject({
+    folder: project,
+    browser: browser.path,
+    env: {
+      ...registry.env,
+      npm_config_cache: `${project}/npm-cache`,
+      PATH: `${path}/node_modules/node${version}/bin:${Deno.env.get("PATH")}`,
+      DENO_DIR: `${project}/deno`,
+    },
+  });
+  const seconds = `${elapsed.toFixed(1)} s, ${machine.toFixed(1)} s of processor time`;
+  console.log(`Node ${version}: npm create to the first row of the page: ${seconds}`);
+  assert(machine < 60, "more than a minute of processor time");
+}
 
 /** Returns the standard output of a program. */
 async function output(
   program: string,
   args: readonly string[],
   cwd: string,
-  env: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const command = new Deno.Command(program, {
     args: [...args],
     cwd,
-    env: { NO_COLOR: "1", ...env },
+    env: { NO_COLOR: "1" },
     stderr: "inherit",
   });
   return new TextDecoder().decode((await command.output()).stdout);

@@ -48,13 +48,22 @@ testUnless(
   },
 );
 
-testUnless(missing, "create-resource-api writes a project", async () => {
-  const { stdout, stderr } = await run(["my-app"], "create-resource-api");
-  assertMatch(stdout, /^Created my-app with \d+ files/, stderr);
-  const { imports, links } = JSON.parse(await Deno.readTextFile(`${cwd}/my-app/deno.json`));
-  assertMatch(imports["@svc/resource-api"], /^jsr:@svc\/resource-api@\^\d+\.\d+\.\d+$/);
-  assertEquals(links, undefined);
-});
+testUnless(
+  missing,
+  "create-resource-api writes a project whose tests pass with npm's package",
+  async () => {
+    const { stdout, stderr } = await run(["my-app"], "create-resource-api");
+    assertMatch(stdout, /^Created my-app with \d+ files/, stderr);
+    const { imports, links } = JSON.parse(await Deno.readTextFile(`${cwd}/my-app/deno.json`));
+    assertMatch(imports["@svc/resource-api"], /^npm:resource-api@\^\d+\.\d+\.\d+$/);
+    assertEquals(links, undefined);
+    // npm has installed the package in the folder above. `deno task check-npm` installs all packages.
+    const options = { cwd: `${cwd}/my-app` };
+    await using test = startProgram([Deno.execPath(), "test", "-A", "--no-check"], options);
+    assertEquals(await test.ended(), 0, test.stderr());
+    assertMatch(test.stdout(), /\b4 passed \| 0 failed/);
+  },
+);
 
 Deno.test("a package with a wrong version, file, size or dependency is not released", async () => {
   await using scratch = await scratchFolder();

@@ -19,6 +19,9 @@ Deno.test("the starter names the Deno of .ci/run, and each npm script names a ta
     assertEquals(script, `npx -y deno@${version} task ${name}`);
     assertEquals(Object.hasOwn(tasks, name), true, name);
   }
-  const [, image] = /^FROM denoland\/deno:(.*)$/m.exec(sources["Dockerfile"] ?? "") ?? [];
-  assertEquals(image, version);
+  for (const file of ["Dockerfile", "npm/Dockerfile"]) {
+    const [, image] = /^FROM denoland\/deno:(.*)$/m.exec(sources[file] ?? "") ?? [];
+    assertEquals(image, version, file);
+  }
+  assertEquals(JSON.parse(sources["npm/package.json"] ?? "").dependencies.deno, version);
 });

@@ -3,7 +3,7 @@ import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { pathExists } from "../path_exists.ts";
 import type { InitCommand } from "./init_arguments.ts";
-import { cloneOf, packedClient, starterFiles } from "./starter_files.ts";
+import { originOf, packedClient, starterFiles } from "./starter_files.ts";
 
 /** Writes a new project, and prints how to start it. Asks nothing, and installs nothing. */
 export async function runInitCommand(
@@ -11,11 +11,15 @@ export async function runInitCommand(
   { url, version }: Readonly<Record<"url" | "version", string>>,
 ): Promise<number> {
   const place = resolve(folder);
-  const clone = cloneOf(url);
+  if (await Deno.stat(place).then(({ isFile }) => isFile, () => false)) {
+    throw new Error(`Cannot begin in ${folder}: it is a file (give a folder)`);
+  }
+  const origin = originOf(url);
+  const { kind, clone } = origin;
   const secret = systemRuntime(consoleObserver()).random.bytes(32).toBase64();
   const name = nameOf(place);
   const files = new Map(
-    starterFiles({ name, folder: place, web, database, secret, version, clone }),
+    starterFiles({ name, folder: place, web, database, secret, version, origin }),
   );
   // A repository's host may have created a README, which stays unchanged.
   if (await pathExists(join(place, "README.md"))) files.delete("README.md");
@@ -27,6 +31,7 @@ export async function runInitCommand(
   if (place !== Deno.cwd()) {
     console.log(`  cd ${/^[\w./-]+$/.test(folder) ? folder : `"${folder}"`}`);
   }
+  if (kind === "npm") console.log("  npm install");
   if (web) {
     if (clone !== null && !await pathExists(packedClient(clone, version))) {
       console.log(
@@ -35,7 +40,9 @@ export async function runInitCommand(
     }
     console.log("  npm --prefix web install");
   }
-  console.log("  deno task dev     # without Deno: npm run dev");
+  console.log(
+    `  ${kind === "npm" ? "npm run dev" : "deno task dev     # without Deno: npm run dev"}`,
+  );
   return 0;
 }
 

@@ -11,16 +11,22 @@ export interface StarterOptions {
   readonly database: string | null;
   readonly secret: string;
   readonly version: string;
-  /** The path of a clone of this package, or null if the package comes from a registry. */
+  readonly origin: Origin;
+}
+
+/** The place from which a project loads this package. */
+export interface Origin {
+  readonly kind: "clone" | "npm" | "jsr";
+  /** The path of the clone, or null if the package comes from a registry. */
   readonly clone: string | null;
 }
 
-/** Returns the path of the clone to which a command line belongs. Only a clone has TypeScript. */
-export function cloneOf(program: string): string | null {
+/** Returns the origin of a command line. A clone has TypeScript, and the package of npm has not. */
+export function originOf(program: string): Origin {
   const url = new URL(program);
-  return url.protocol === "file:" && url.pathname.endsWith(".ts")
-    ? fileURLToPath(new URL(".", url))
-    : null;
+  if (url.protocol !== "file:") return { kind: "jsr", clone: null };
+  if (!url.pathname.endsWith(".ts")) return { kind: "npm", clone: null };
+  return { kind: "clone", clone: fileURLToPath(new URL(".", url)) };
 }
 
 /** Returns the path of the packed client in a clone. `deno task npm-client` writes it. */
@@ -29,17 +35,19 @@ export function packedClient(clone: string, version: string): string {
 }
 
 export function starterFiles(options: StarterOptions): ReadonlyMap<string, string> {
-  const { name, database, secret } = options;
+  const { name, database, secret, web, origin: { kind } } = options;
   // The cast is safe: a test compares the bundle with the files.
   const sources = JSON.parse(
     new TextDecoder().decode(gunzipSync(Uint8Array.fromBase64(bundledStarter))),
   ) as Readonly<Record<string, string>>;
-  const files = new Map(
-    Object.entries(sources)
-      .filter(([path]) => options.web || !path.startsWith("web/"))
-      .map(([path, text]) => [path, withPackage(withParts(text, options.web), options)]),
-  );
-  for (const [path, text] of files) files.set(path, text.replaceAll("my-app", name));
+  const parts = { web, clone: kind === "clone", npm: kind === "npm", deno: kind !== "npm" };
+  const files = new Map<string, string>();
+  for (const [path, general] of Object.entries(sources)) {
+    if (path.startsWith(npmFolder) || (!web && path.startsWith("web/"))) continue;
+    const text = parts.npm ? inNpm(sources[npmFolder + path] ?? general) : general;
+    const complete = Object.entries(parts).reduce(withPart, text);
+    files.set(path, withPackage(complete, options).replaceAll("my-app", name));
+  }
   const example = files.get(".env.example") ?? "";
   const own = example.replace(/^SERVICE_SECRET=.*$/m, `SERVICE_SECRET=${secret}`);
   // A function, because `$` has a meaning in a replacement string.
@@ -48,20 +56,29 @@ export function starterFiles(options: StarterOptions): ReadonlyMap<string, strin
   return files;
 }
 
-/** Keeps or removes the parts between the comments `web` and `/web`, and removes these comments. */
-function withParts(text: string, web: boolean): string {
-  const parts =
-    /^[ \t]*(?:\/\/|#|<!--) web(?: -->\n)?\n([^]*?)^[ \t]*(?:\/\/|#|<!--) \/web(?: -->\n)?\n/gm;
-  return text.replace(parts, web ? "$1" : "");
+/** The folder of the files that replace those of the same names in a project of npm. */
+const npmFolder = "npm/";
+
+/** Replaces the tasks of Deno: Deno's tasks cannot start the Deno that npm has installed. */
+function inNpm(text: string): string {
+  return text.replaceAll("deno task cli", "npx resource-api")
+    .replaceAll(/deno task (\w+)/g, "npm run $1");
 }
 
-function withPackage(text: string, { folder, version, clone }: StarterOptions): string {
+/** Keeps or removes the parts between the comments `NAME` and `/NAME`, without these comments. */
+function withPart(text: string, [name, isKept]: readonly [name: string, isKept: boolean]): string {
+  const comment = (words: string) => `^[ \\t]*(?://|#|<!--) ${words}(?: -->\\n)?\\n`;
+  const part = RegExp(`${comment(name)}([^]*?)${comment(`/${name}`)}`, "gm");
+  return text.replace(part, isKept ? "$1" : "");
+}
+
+function withPackage(text: string, { folder, version, origin: { clone } }: StarterOptions): string {
   const pathTo = (path: string, from: string) => relative(from, path).replaceAll("\\", "/");
   const links = clone === null ? "" : `  "links": [${JSON.stringify(pathTo(clone, folder))}],\n`;
   const client = clone === null
     ? `^${version}`
     : `file:${pathTo(packedClient(clone, version), `${folder}/web`)}`;
   return text.replace('  "links": ["../.."],\n', () => links)
-    .replace(/(?<=resource-api@\^)\d+\.\d+\.\d+/, version)
+    .replace(/(?<=resource-api(?:@|": ")\^)\d+\.\d+\.\d+/, version)
     .replace(/(?<="@svc\/resource-api-client": ")[^"]*/, () => client);
 }
