@@ -7,7 +7,7 @@ import { prepareService } from "../prepare_service.ts";
 import { printable } from "../printable.ts";
 import type { CheckCommand } from "../serve_arguments.ts";
 import { type Finding, productionFindings } from "./production_findings.ts";
-import { refusedWrites } from "./refused_writes.ts";
+import { forbiddenWrites } from "./forbidden_writes.ts";
 
 /** Prints one line for each finding. Returns 1 if there are findings, and 0 for notices alone. */
 export async function runCheckCommand(command: CheckCommand): Promise<number> {
@@ -36,7 +36,7 @@ export async function checkService(command: CheckCommand): Promise<readonly Find
   );
   // With the roles of users, the role of the service needs no rights to the tables.
   const isTried = unavailable.length === 0 && config.actAs === undefined;
-  const forbidden = isTried ? await refusedWrites(config) : [];
+  const forbidden = isTried ? await forbiddenWrites(config) : [];
   await app.close();
   // The tables of a database without a configuration cannot differ from their declaration.
   const level = start.database === null ? "finding" : "notice";

@@ -43,7 +43,7 @@ export async function startPage(folder: string, clock: Clock) {
   };
 }
 
-/** Locks the page until this process ends. Vite would print a stack if it runs twice in a folder. */
+/** Locks the page until this process ends. A second Vite in the folder would print a stack. */
 async function lockPage(folder: string): Promise<void> {
   const path = `${folder}/node_modules/.resource-api-dev`;
   const file = await Deno.open(path, { create: true, write: true });
