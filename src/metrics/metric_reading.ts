@@ -6,6 +6,8 @@ export interface MetricReading {
   readonly type: "counter" | "gauge" | "histogram";
   /** Meaning of the metric, as a sentence. */
   readonly help: string;
+  /** How the values of several processes become one. */
+  readonly combine: Combination;
   /** The series, one for each combination of label values so far. */
   readonly series: readonly SeriesReading[];
 }
@@ -27,3 +29,6 @@ export interface HistogramReading {
   /** Number of values up to each bound, the last of which is infinity. */
   readonly buckets: readonly { readonly upTo: number; readonly count: number }[];
 }
+
+/** How the values of several processes become one. Counters and histograms are always added. */
+export type Combination = "sum" | "max" | "min";

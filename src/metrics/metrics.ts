@@ -1,4 +1,4 @@
-import type { HistogramReading, MetricReading } from "./metric_reading.ts";
+import type { Combination, HistogramReading, MetricReading } from "./metric_reading.ts";
 import { writeTextFormat } from "./text_format.ts";
 
 /**
@@ -33,6 +33,8 @@ export interface MetricOptions {
   readonly help: string;
   /** Names of the labels of the metric. Default: none. */
   readonly labels?: readonly string[] | undefined;
+  /** How a gauge of several workers becomes one value. Default: `sum`. */
+  readonly combine?: Combination | undefined;
 }
 
 /** The options for a histogram. */
@@ -74,10 +76,10 @@ export function createMetrics(): Metrics {
     options: MetricOptions,
     make: () => Series,
   ): MetricFamily<Series> {
-    const { help, labels = [] } = options;
+    const { help, labels = [], combine = "sum" } = options;
     const known = families.get(name);
     if (known === undefined) {
-      const made = newFamily({ type, name, help, labels }, make);
+      const made = newFamily({ type, name, help, labels, combine }, make);
       families.set(name, made);
       return made;
     }
@@ -129,6 +131,7 @@ interface FamilyFacts {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];
+  readonly combine: Combination;
 }
 
 interface Family extends FamilyFacts {
@@ -139,7 +142,7 @@ function newFamily<Series extends AnySeries>(
   facts: FamilyFacts,
   make: () => Series,
 ): Family & MetricFamily<Series> {
-  const { type, name, help, labels } = facts;
+  const { type, name, help, labels, combine } = facts;
   requireNames(facts);
   const made = new Map<string, { readonly values: readonly string[]; readonly series: Series }>();
   return {
@@ -158,7 +161,7 @@ function newFamily<Series extends AnySeries>(
       return series;
     },
     read: () => ({
-      ...{ name, type, help },
+      ...{ name, type, help, combine },
       series: [...made.values()].map(({ values, series }) => ({
         labels: Object.fromEntries(labels.map((label, index) => [label, values[index] ?? ""])),
         value: series instanceof Histogram ? series.read() : series.value,

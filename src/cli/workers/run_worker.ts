@@ -9,6 +9,7 @@ import type { ServeCommand } from "../serve_arguments.ts";
 import { addressOf, prepareService } from "../prepare_service.ts";
 import { openReopening, withSharedSecrets } from "../reopen/reopening_service.ts";
 import { bannerOf, type OpenService, openService, runService } from "../run_service.ts";
+import { GatheredMetrics } from "./gathered_metrics.ts";
 import { filterPort } from "./port_filter.ts";
 import {
   enveloped,
@@ -43,7 +44,7 @@ export async function runWorker(
   let server: Server | null = null;
   void supervisor.lost.then(() => server === null ? Deno.exit() : server.stop(0));
   const context: WorkerContext = { command, version, share, runtime, supervisor };
-  return await runService(
+  const exitCode = await runService(
     command,
     () =>
       openReopening({
@@ -54,10 +55,12 @@ export async function runWorker(
       }),
     async (opened) => server = await serveByOrder(opened, context),
   );
+  await supervisor.metrics.end();
+  return exitCode;
 }
 
 async function openShared(
-  { command, share, runtime }: WorkerContext,
+  { command, share, runtime, supervisor }: WorkerContext,
   isFirst: boolean,
 ): Promise<OpenService> {
   const service = await prepareService(command, {
@@ -65,7 +68,8 @@ async function openShared(
   });
   const endsWith = isFirst && share.number === 1 ? "these workers" : null;
   const shared = { secret: share.secret, endsWith };
-  const config = withSharedSecrets(service.config, shared, service.config.runtime ?? runtime);
+  const secured = withSharedSecrets(service.config, shared, service.config.runtime ?? runtime);
+  const config = supervisor.metrics.configured(secured);
   const opened = await openService({ ...service, config });
   try {
     if (share.count > 1) requireSharedStores(config);
@@ -79,17 +83,17 @@ async function openShared(
 async function serveByOrder(opened: OpenService, context: WorkerContext): Promise<Server> {
   const { command, version, runtime, supervisor } = context;
   const { app, service: { config } } = opened;
-  supervisor.report({
+  void supervisor.report({
     kind: "prepared",
     ...addressOf(command, config),
     stopDeadlineMs: readListenOptions(config).stopDeadlineMs,
   });
-  void untilReady(app).then(() => supervisor.report({ kind: "ready" }));
+  void untilReady(app).then(() => void supervisor.report({ kind: "ready" }));
   const { host, port } = await supervisor.listenOrder;
   const state: WorkerState = { isReplaced: false };
   const reportListening = (port: number) => {
     const banner = bannerOf(opened, { version, host, port });
-    supervisor.report({ kind: "listening", port, banner });
+    void supervisor.report({ kind: "listening", port, banner });
   };
   const server = await serveApp(replaceable(app, state, supervisor), {
     ...config,
@@ -127,7 +131,7 @@ function replaceable(app: App, state: WorkerState, supervisor: SupervisorChannel
       if (!state.isReplaced) app.announceStop();
     },
     drain() {
-      supervisor.report({ kind: "left" });
+      void supervisor.report({ kind: "left" });
       app.drain();
     },
     warmUp: () => app.warmUp(),
@@ -207,9 +211,11 @@ export function openSupervisorChannel() {
   const lost = Promise.withResolvers<void>();
   process.once("disconnect", lost.resolve);
   let take: (order: WorkerOrder) => void = () => {};
+  const metrics = new GatheredMetrics(report);
   process.on("message", (message: unknown) => {
     const order = orderIn(message);
     if (order?.kind === "listen") listenOrder.resolve(order);
+    else if (order?.kind === "measure" || order?.kind === "gathered") metrics.obey(order);
     else if (order !== null) take(order);
   });
   return {
@@ -218,9 +224,15 @@ export function openSupervisorChannel() {
     onOrder(taking: (order: WorkerOrder) => void) {
       take = taking;
     },
-    report(report: WorkerReport) {
-      // The callback prevents an uncaught error if the supervisor was killed.
-      if (process.connected) process.send?.(enveloped(report), () => {});
-    },
+    metrics,
+    report,
   };
+
+  /** Resolves when the report is sent, or if the supervisor has ended. */
+  function report(report: WorkerReport): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (!process.connected) return Promise.resolve();
+    process.send?.(enveloped(report), () => resolve());
+    return promise;
+  }
 }

@@ -4,6 +4,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { reportFailure } from "../printable.ts";
 import type { StopSignal } from "../../listen/stop_signals.ts";
 import { startWorker, WorkerEnded, type WorkerExit, type WorkerProcess } from "./worker_process.ts";
+import { MetricsGatherer } from "./metrics_gatherer.ts";
 import { KernelBalancer } from "./kernel_balancer.ts";
 import type { WorkerShare } from "./worker_share.ts";
 
@@ -20,12 +21,14 @@ export class WorkerGroup {
   readonly #processes = new Set<WorkerProcess>();
   /** Workers start to listen one after the other: the balancer must know their order. */
   readonly #listening = new Semaphore(1);
+  readonly #metrics: MetricsGatherer;
   #balancer: KernelBalancer | null = null;
   #isStopping = false;
 
   constructor(options: WorkerGroupOptions, runtime: Runtime) {
     this.#options = options;
     this.#runtime = runtime;
+    this.#metrics = new MetricsGatherer(runtime.clock);
   }
 
   get isStopping(): boolean {
@@ -54,7 +57,12 @@ export class WorkerGroup {
     if (this.#isStopping) throw new Error("No worker starts any more");
     const { program, args, share } = this.#options;
     const worker = startWorker(program, args, { ...share, number }, {
-      onListening: (port) => this.#balancer?.add(worker, port),
+      onListening: (port) => {
+        this.#metrics.add(worker);
+        this.#balancer?.add(worker, port);
+      },
+      onReadings: (report) => this.#metrics.take(worker, report),
+      onDisconnected: () => this.#metrics.remove(worker),
       onLeft: () => this.#balancer?.remove(worker),
     });
     this.#processes.add(worker);

@@ -20,17 +20,20 @@ export class WorkerEnded extends Error {
 /** A worker process. The promise of a report rejects if the worker ends before the report. */
 export type WorkerProcess = ReturnType<typeof startWorker>;
 
-interface PortEvents {
+interface WorkerEvents {
   /** Called when the worker listens at this port, perhaps again after a failure. */
   onListening(port: number): void;
   onLeft(): void;
+  onReadings(report: ReadingsReport): void;
+  /** Called after the last report. */
+  onDisconnected(): void;
 }
 
 export function startWorker(
   program: string,
   args: readonly string[],
   share: WorkerShare,
-  events: PortEvents,
+  events: WorkerEvents,
 ) {
   const flags = ["--unstable-kv", "--unstable-cron", "--unstable-net"];
   const child = spawn(Deno.execPath(), ["run", "-A", ...flags, program, ...args], {
@@ -50,6 +53,7 @@ export function startWorker(
     if (report?.kind === "prepared") prepared.resolve(report);
     else if (report?.kind === "ready") ready.resolve(report);
     else if (report?.kind === "left") events.onLeft();
+    else if (report?.kind === "readings") events.onReadings(report);
     else if (report?.kind === "listening") {
       events.onListening(report.port);
       listening.resolve(report);
@@ -57,6 +61,7 @@ export function startWorker(
   });
   const pid = child.pid ?? 0;
   child.on("error", (error) => end({ pid, exitCode: 1, reason: error.message }));
+  child.on("disconnect", events.onDisconnected);
   child.on("exit", (code, signal) => {
     end({ pid, exitCode: code ?? 1, reason: killedFor ?? signal ?? `exit code ${code}` });
   });
@@ -112,13 +117,30 @@ export type WorkerReport =
   | { readonly kind: "ready" }
   | { readonly kind: "listening"; readonly port: number; readonly banner: string }
   /** The worker accepts no more connections, and finishes its open connections. */
-  | { readonly kind: "left" };
+  | { readonly kind: "left" }
+  | ReadingsReport;
+
+/** The metrics of a worker. */
+export interface ReadingsReport {
+  readonly kind: "readings";
+  /** The number of the order that asked for them, or null. */
+  readonly order: number | null;
+  /** The number of the question if the worker asks for the readings of all workers, or null. */
+  readonly question: number | null;
+  readonly readings: string;
+}
 
 type ReportOf<Kind> = Extract<WorkerReport, { readonly kind: Kind }>;
 
 export type WorkerOrder =
   | { readonly kind: "retire"; readonly filter: LeftOutSocket }
-  | { readonly kind: "unfilter" };
+  | { readonly kind: "unfilter" }
+  | MetricsOrder;
+
+export type MetricsOrder =
+  | { readonly kind: "measure"; readonly order: number }
+  /** The response to a question. */
+  | { readonly kind: "gathered"; readonly question: number; readonly readings: string };
 
 export interface LeftOutSocket {
   readonly without: number;

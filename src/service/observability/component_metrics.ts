@@ -1,6 +1,7 @@
 import type { Driver, PoolUsage } from "../../db/driver.ts";
 import type { LogSize } from "../../db/changes/change_log.ts";
 import type { HubCounts } from "../../live/stream/stream_counts.ts";
+import type { Combination } from "../../metrics/metric_reading.ts";
 import type { GaugeShare, Metrics } from "../../metrics/metrics.ts";
 import { type Clock, deadline } from "../../runtime/runtime.ts";
 import type { OutboxStats } from "../../search/outbox/search_outbox.ts";
@@ -66,10 +67,12 @@ function addLogMetrics(share: MetricsShare, { hubs, clock }: MeasuredComponents)
   const changes = share.gauge(
     "resource_api_change_log_changes",
     "Changes in the change log; NaN if it cannot be read.",
+    ...shared,
   );
   const age = share.gauge(
     "resource_api_change_log_oldest_age_seconds",
     "Age of the oldest change in the change log; NaN if it cannot be read.",
+    ...shared,
   );
   const read = onceInTime(clock, () => Promise.all(hubs.all().map((hub) => hub.logSize())));
   share.onRead(async () => {
@@ -81,7 +84,7 @@ function addLogMetrics(share: MetricsShare, { hubs, clock }: MeasuredComponents)
 
 function addDatabaseMetrics(share: MetricsShare, driver: MeasuredDriver, clock: Clock): void {
   const help = "1 if the database responds to a query within a second, else 0.";
-  const up = share.gauge("resource_api_db_up", help, { database: driver.label });
+  const up = share.gauge("resource_api_db_up", help, { database: driver.label }, "min");
   const query = async () => await driver.query({ text: "SELECT 1", values: [] });
   const check = onceInTime(clock, query);
   share.onRead(async () => void (up.value = await check() === null ? 0 : 1));
@@ -128,11 +131,12 @@ function addOutboxMetrics(
   const help = (what: string) => `${what}; NaN while its store does not answer.`;
   const entries = help("Entries of the search outbox, by state");
   const count = (state: string) =>
-    share.gauge("resource_api_search_outbox_entries", entries, { state });
+    share.gauge("resource_api_search_outbox_entries", entries, { state }, "max");
   const [pending, dead] = [count("pending"), count("dead")];
   const age = share.gauge(
     "resource_api_search_outbox_oldest_age_seconds",
     help("How long the oldest pending entry of the search outbox has waited"),
+    ...shared,
   );
   share.onRead(async () => {
     // If the outbox's store fails, only these metrics are NaN. Indexing reports the failure.
@@ -142,6 +146,9 @@ function addOutboxMetrics(
     age.value = now === null ? NaN : (now.oldestAgeMs ?? 0) / 1_000;
   });
 }
+
+/** All workers read the same change log and the same outbox. */
+const shared = [{}, "max"] as const;
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -154,8 +161,8 @@ export class MetricsShare {
     this.#metrics = metrics;
   }
 
-  gauge(name: string, help: string, labels: Labels = {}): GaugeShare {
-    const family = this.#metrics.gauge(name, { help, labels: Object.keys(labels) });
+  gauge(name: string, help: string, labels: Labels = {}, combine?: Combination): GaugeShare {
+    const family = this.#metrics.gauge(name, { help, labels: Object.keys(labels), combine });
     const share = family.series(...Object.values(labels)).share();
     this.#ends.push(share.end);
     return share;

@@ -1,13 +1,15 @@
 import process from "node:process";
+import type { Combination } from "../../metrics/metric_reading.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
 import { packageVersion } from "../../runtime/package_version.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
 export function registerProcessMetrics(metrics: Metrics, clock: Clock): () => void {
-  const gauge = (name: string, help: string) => metrics.gauge(name, { help }).series();
+  const gauge = (name: string, help: string, combine: Combination = "sum") =>
+    metrics.gauge(name, { help, combine }).series();
   const rss = gauge("process_resident_memory_bytes", "Memory of the process that is in RAM.");
   const heap = gauge("process_heap_bytes", "Memory of the heap of JavaScript that is in use.");
-  const start = gauge("process_start_time_seconds", "When the process began, since 1970.");
+  const start = gauge("process_start_time_seconds", "When the process began, since 1970.", "min");
   const cpu = metrics.counter("process_cpu_seconds_total", {
     help: "Processor time of the process, user and system.",
   }).series();
@@ -15,6 +17,7 @@ export function registerProcessMetrics(metrics: Metrics, clock: Clock): () => vo
   metrics.gauge("resource_api_build_info", {
     help: "Always 1; its labels say what runs.",
     labels: ["version", "host", "host_version"],
+    combine: "max",
   }).series(packageVersion, host, hostVersion).set(1);
   start.set(clock.now() / 1_000 - uptimeSeconds);
   const stopDelays = measureEventLoop(metrics, clock);

@@ -24,6 +24,7 @@ export const config: ServeConfig = {
   db,
   kv: Deno.env.get("NOTES_KV"),
   drainMs: 100,
+  observability: { metrics: { authorize: () => true } },
   abuseProtection: {
     budget: { classes: { authenticated: { capacity: 20, refillPerMinute: 0 } } },
   },

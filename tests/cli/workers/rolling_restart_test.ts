@@ -3,7 +3,13 @@ import { sleep } from "../../../src/runtime/runtime.ts";
 import { type EventStream, openEventStream } from "../../support/event_stream.ts";
 import { scratchFolder } from "../../support/scratch.ts";
 import { type LoadResult, startLoad } from "./http_load.ts";
-import { notesConfig, type SeveralWorkers, startWorkers, untilEnded } from "./several_workers.ts";
+import {
+  missingNotes,
+  notesConfig,
+  type SeveralWorkers,
+  startWorkers,
+  untilEnded,
+} from "./several_workers.ts";
 
 /** Writes a configuration that answers with this version, and returns its path. */
 async function writeVersion(folder: string, version: string): Promise<string> {
@@ -131,7 +137,10 @@ async function requireLife(end: "SIGKILL" | "SIGTERM"): Promise<void> {
 }
 
 /** One that is killed takes its connections along, and is replaced. */
-async function requireOthersAfterKill({ child, port, running }: SeveralWorkers): Promise<void> {
+async function requireOthersAfterKill(service: SeveralWorkers): Promise<void> {
+  const { child, port, running } = service;
+  for (let sent = 0; sent < 20; sent++) await missNote(service);
+  assertEquals(await missingIn(service), 20);
   const load = startLoad(port, 4, "kept");
   await load.answers(50);
   Deno.kill(running()[0] ?? 0, "SIGKILL");
@@ -142,10 +151,21 @@ async function requireOthersAfterKill({ child, port, running }: SeveralWorkers):
   // A client that connects again while the kernel ends the process may reach its socket once more.
   assert(failures.length <= 8, `at most two for each connection: ${failures}`);
   assertEquals(running().length, 2);
+  assertEquals(await missingIn(service), 20, "what the killed worker had counted");
+}
+
+async function missNote({ url }: SeveralWorkers): Promise<void> {
+  await (await fetch(`${url}/api/notes/404040`)).body?.cancel();
+}
+
+async function missingIn({ url }: SeveralWorkers): Promise<number> {
+  return missingNotes(await (await fetch(`${url}/__service/metrics`)).text());
 }
 
 /** A SIGHUP replaces all, no request fails, `/readyz` is never 503, and no event is lost. */
-async function requireRollingRestart({ child, url, port, running }: SeveralWorkers): Promise<void> {
+async function requireRollingRestart(service: SeveralWorkers): Promise<void> {
+  const { child, url, port, running } = service;
+  for (let sent = 0; sent < 10; sent++) await missNote(service);
   const before = running();
   const loads = [startLoad(port, 4, "new"), startLoad(port, 4, "kept")];
   const follower = followNotes(url);
@@ -154,6 +174,7 @@ async function requireRollingRestart({ child, url, port, running }: SeveralWorke
   const written = await writeWhile(url, untilEnded(before));
   for (const load of loads) await load.answers(50);
   assertEquals((await Promise.all(loads.map((load) => load.stop()))).flatMap(failuresOf), []);
+  assertEquals(await missingIn(service), 30, "what the replaced workers had counted");
   const last = await createNote(url, "last", "last");
   assertEquals(await follower.ids, [...written, last]);
 }

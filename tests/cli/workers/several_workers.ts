@@ -87,6 +87,12 @@ export function freshClient(url: string): FreshClient {
   };
 }
 
+/** How often a note was not found, by the text of the metrics. */
+export function missingNotes(metrics: string): number {
+  const series = /^resource_api_requests_total\{(?=.*"\/api\/notes\/:id")(?=.*"404").*\} (\d+)$/m;
+  return Number(series.exec(metrics)?.[1]);
+}
+
 /** The process that has answered. */
 export function workerOf({ headers }: Response): string {
   return headers.get("x-worker") ?? "";

@@ -3,7 +3,13 @@ import { solve } from "../../../exports/proof_of_work.ts";
 import { openEventStream } from "../../support/event_stream.ts";
 import { testOnPostgres } from "../../support/postgres_tests.ts";
 import { scratchFolder } from "../../support/scratch.ts";
-import { freshClient, notesConfig, startWorkers, workerOf } from "./several_workers.ts";
+import {
+  freshClient,
+  missingNotes,
+  notesConfig,
+  startWorkers,
+  workerOf,
+} from "./several_workers.ts";
 
 Deno.test("sqlite: two workers are one service", async (test) => {
   await using folder = await scratchFolder();
@@ -83,6 +89,18 @@ async function requireOneService(
       await headOf(client.fetchFrom(first, "/api/puzzles", paid)),
     ];
     assertEquals([taken.status, refused.status], [200, 428]);
+  });
+
+  await test.step("the metrics of either are those of both", async () => {
+    const answers = await all(40, () => client.fetch("/api/notes/404040"));
+    assertEquals(new Set(answers.map(workerOf)), new Set([first, second]));
+    for (const pid of [first, second]) {
+      const metrics = await (await client.fetchFrom(pid, "/__service/metrics")).text();
+      assertEquals(missingNotes(metrics), 40);
+      assertMatch(metrics, /^resource_api_build_info\{.*\} 1$/m);
+      assertMatch(metrics, /^resource_api_db_up\{.*\} 1$/m);
+      assertMatch(metrics, /^http_server_request_duration_seconds_bucket\{.*le="\+Inf"\} \d+$/m);
+    }
   });
 
   service.child.signal("SIGINT");
