@@ -11,11 +11,13 @@ export {
   type Metrics,
 } from "../src/metrics/metrics.ts";
 export type {
+  Combination,
   HistogramReading,
   MetricReading,
   SeriesReading,
 } from "../src/metrics/metric_reading.ts";
 export type { Counter, Gauge, GaugeShare, Histogram } from "../src/metrics/metrics.ts";
+export { consoleObserver, type ConsoleObserverOptions } from "../src/runtime/console_observer.ts";
 export { textFormatType } from "../src/metrics/text_format.ts";
 export type {
   AuthorizeMetrics,

@@ -34,8 +34,7 @@ import { widenReferences } from "../resource/define/resolve_relations.ts";
 import { type AppStore, openKeyValueStore } from "../kv/open_key_value_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { claimWorker, type WorkerLock } from "../runtime/worker_lock.ts";
-import { consoleObserver } from "../runtime/console_observer.ts";
-import { systemRuntime } from "../runtime/system_runtime.ts";
+import { observedRuntime } from "../runtime/observed_runtime.ts";
 import { AppOutbox } from "../search/outbox/app_outbox.ts";
 import type { SearchOutbox } from "../search/outbox/search_outbox.ts";
 import { type ReindexOptions, SearchIndexes } from "../search/search_indexes.ts";
@@ -140,7 +139,7 @@ export interface RequestInfo {
 export async function createApp<const Definition extends ResourceDefinition>(
   given: AppConfig & { readonly resources: readonly Definition[] },
 ): Promise<App<ApiOfApp<Definition>>> {
-  const runtime = given.runtime ?? systemRuntime(consoleObserver());
+  const runtime = observedRuntime(given);
   const resolved = resolveConfig(given, runtime);
   const worker = await requireSoleWorker(resolved, runtime);
   let config: OpenConfig | null = null;

@@ -20,6 +20,7 @@ import { openDatabase } from "../engines/open_database.ts";
 import type { Database } from "../db/database.ts";
 import { parseRequestTarget } from "../resource/http/request_target.ts";
 import { catching } from "../runtime/maybe_promise.ts";
+import { withObserver } from "../runtime/observed_runtime.ts";
 
 export interface RequestObservers {
   readonly findRoute: FindRoute;
@@ -48,6 +49,8 @@ export function observeRequests(
         const requestId = idIn(response.headers) ?? facts.requestId;
         const rounded = Math.round(durationMs * 1_000) / 1_000;
         const observation = { ...facts, route, status, durationMs: rounded, requestId };
+        // A probe is sent every few seconds. Its line would hide the lines of other requests.
+        if (status < 400 && probes.has(facts.path)) return response;
         // An observer must not throw, but if it does, the response is sent anyway.
         void catching(() => observe({ kind: "request", ...observation }), () => {});
       }
@@ -55,6 +58,8 @@ export function observeRequests(
     });
   };
 }
+
+const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
 function factsOf({ method, url, headers }: Request) {
   return { method, path: parseRequestTarget(url).path, requestId: idIn(headers) };
@@ -120,16 +125,6 @@ export function openObservability(
     close() {
       for (const stop of stops) stop();
     },
-  };
-}
-
-/** Returns the runtime with another observer. A spread would omit methods of a class instance. */
-function withObserver(runtime: Runtime, observe: Runtime["observe"]): Runtime {
-  const { clock, random, cron } = runtime;
-  return {
-    ...{ clock, random, observe },
-    environment: (name) => runtime.environment(name),
-    ...(cron === undefined ? {} : { cron }),
   };
 }
 

@@ -15,7 +15,7 @@ import { type KeyValueOption, keyValueOptionRule } from "../kv/open_key_value_st
 import { mcpOptionRule, type McpOptions } from "../mcp/mcp_options.ts";
 import { openapiOptionRule, type OpenapiOptions } from "../openapi/openapi_options.ts";
 import type { ResourceDefinition } from "../resource/define/resource_definition.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Observer, Runtime } from "../runtime/runtime.ts";
 import {
   searchOutboxOptionRules,
   type SearchOutboxOptions,
@@ -143,6 +143,8 @@ export interface AppConfig {
   readonly subscribe?: SubscribeOptions | undefined;
   /** `production` rejects development settings. Default: environment variable `SERVICE_ENV`. */
   readonly env?: "development" | "production" | undefined;
+  /** Receives the observations of the service. Default: `consoleObserver()`. */
+  readonly observe?: Observer | undefined;
   /** Clock, random numbers, environment and observer. Default: those of the platform. */
   readonly runtime?: Runtime | undefined;
 }
@@ -252,6 +254,7 @@ export const serviceOptionRules = groupOf<ServiceConfig & ListenOptions>()({
     maxPerAddress: whole({ from: 1 }).default(50),
   }).default({}),
   env: envOptionRule,
+  observe: callback<Observer>(),
   runtime: objectWith<Runtime>(
     "an object with clock, random, observe and environment",
     ...["clock", "random", "observe", "environment"],

@@ -1,11 +1,10 @@
 import { createApp } from "./app.ts";
 import type { ServiceConfig } from "./config.ts";
 import { listen, type Listenable, type ListenOptions, type Server } from "../listen/listener.ts";
-import { consoleObserver } from "../runtime/console_observer.ts";
+import { observedRuntime } from "../runtime/observed_runtime.ts";
 import { isDeno } from "../runtime/host.ts";
 import { onHangUp } from "../listen/stop_signals.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { systemRuntime } from "../runtime/system_runtime.ts";
 
 /** The configuration of {@link serve}: options of the app, of the listener and of the shutdown. */
 export interface ServeConfig extends ServiceConfig, ListenOptions {}
@@ -35,8 +34,8 @@ export interface ServeConfig extends ServiceConfig, ListenOptions {}
  */
 export async function serve(config: ServeConfig): Promise<Server> {
   if (!isDeno) throw new Error(serveNeedsDeno);
-  const runtime = config.runtime ?? systemRuntime(consoleObserver());
-  const app = await createApp({ ...config, runtime });
+  const runtime = observedRuntime(config);
+  const app = await createApp({ ...config, observe: undefined, runtime });
   return await serveApp(app, config, runtime);
 }
 

@@ -1,4 +1,5 @@
 import { consoleObserver } from "../runtime/console_observer.ts";
+import { observedRuntime } from "../runtime/observed_runtime.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { serveApp } from "../app/serve.ts";
@@ -18,7 +19,11 @@ export async function runServeCommand(command: ServeCommand, version: string): P
   async function open(runtime: Runtime, isFirst: boolean): Promise<OpenService> {
     const service = await prepareService(command, { runtime, token, isReread: !isFirst });
     const shared = { secret, endsWith: isFirst ? "this process" : null };
-    const config = withSharedSecrets(service.config, shared, service.config.runtime ?? runtime);
+    const config = withSharedSecrets(
+      service.config,
+      shared,
+      observedRuntime(service.config, runtime),
+    );
     return await openService({ ...service, config });
   }
   return await runService(
@@ -36,7 +41,7 @@ export async function runServeCommand(command: ServeCommand, version: string): P
           console.log(bannerOf(opened, { version, host, port: server.port }));
           config.onListen?.(server);
         },
-      }, config.runtime ?? runtime);
+      }, observedRuntime(config, runtime));
     },
   );
 }

@@ -7,11 +7,16 @@ import { describeOperatorObservation } from "./observations/operator_observation
 import { describeRequestObservation } from "./observations/request_observation.ts";
 import { describeTablesChanged } from "./observations/tables_changed.ts";
 import type { Observation, Observer } from "./runtime.ts";
+import { environmentVariable } from "./system_runtime.ts";
 
 export interface ConsoleObserverOptions {
   /** The format: text lines (default on a terminal) or JSON objects (default elsewhere). */
   readonly format?: "text" | "json" | undefined;
-  /** Writes one line, which has no line break at its end. Default: writes to the standard error. */
+  /**
+   * Writes one line, which has no line break at its end. Default: writes to the standard error.
+   * With `OTEL_DENO=true`, the default writes notices to the standard output, because Deno exports
+   * each line on the standard error to OpenTelemetry as an error.
+   */
   readonly write?: ((line: string) => void) | undefined;
   /** Returns milliseconds since 1970 for the `time` of JSON lines. */
   readonly now?: (() => number) | undefined;
@@ -33,14 +38,29 @@ export const consoleObserverOptionRules = groupOf<ConsoleObserverOptions>()({
 export function consoleObserver(options: ConsoleObserverOptions = {}): Observer {
   const {
     format = process.stderr.isTTY ? "text" : "json",
-    write = (line: string) => console.error(line),
+    write,
     now = Date.now,
     worker,
   } = consoleObserverOptionRules.read(options, { subject: "Cannot observe", path: "" });
+  const print = environmentVariable("OTEL_DENO") === "true" ? printByLevel : printAll;
   return (observation) => {
-    write(format === "text" ? toText(observation, worker) : toJson(observation, worker, now()));
+    const line = format === "text"
+      ? toText(observation, worker)
+      : toJson(observation, worker, now());
+    if (write === undefined) print[levelOf(observation)](line);
+    else write(line);
   };
 }
+
+type Print = Readonly<Record<ReturnType<typeof levelOf>, (line: string) => void>>;
+
+const printError = (line: string) => console.error(line);
+const printAll: Print = { info: printError, warning: printError, error: printError };
+const printByLevel: Print = {
+  info: (line) => console.info(line),
+  warning: (line) => console.warn(line),
+  error: printError,
+};
 
 function toText(observation: Observation, worker: number | undefined): string {
   const source = worker === undefined ? "" : `worker ${worker}: `;

@@ -2,6 +2,7 @@ import process from "node:process";
 import { type App, databasesOfApp } from "../../app/app.ts";
 import { type Listenable, readListenOptions, type Server } from "../../listen/listener.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
+import { observedRuntime } from "../../runtime/observed_runtime.ts";
 import { type Runtime, sleep } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { serveApp, type ServeConfig } from "../../app/serve.ts";
@@ -68,7 +69,11 @@ async function openShared(
   });
   const endsWith = isFirst && share.number === 1 ? "these workers" : null;
   const shared = { secret: share.secret, endsWith };
-  const secured = withSharedSecrets(service.config, shared, service.config.runtime ?? runtime);
+  const secured = withSharedSecrets(
+    service.config,
+    shared,
+    observedRuntime(service.config, runtime),
+  );
   const config = supervisor.metrics.configured(secured);
   const opened = await openService({ ...service, config });
   try {
@@ -104,7 +109,7 @@ async function serveByOrder(opened: OpenService, context: WorkerContext): Promis
       reportListening(server.port);
       config.onListen?.(server);
     },
-  }, onListeningAgain(config.runtime ?? runtime, () => reportListening(server.port)));
+  }, onListeningAgain(observedRuntime(config, runtime), () => reportListening(server.port)));
   supervisor.onOrder((order) => obey(order, { server, state, runtime }));
   return server;
 }

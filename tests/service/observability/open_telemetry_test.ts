@@ -15,11 +15,16 @@ interface Span {
 
 Deno.test("Deno's spans have routes, and those of statements are parts of them, without values", async () => {
   const spans: Span[] = [];
+  const logs: { readonly severityText: string; readonly body: { readonly stringValue: string } }[] =
+    [];
   // The other end of OTLP (https://opentelemetry.io/docs/specs/otlp/), which is JSON here.
   const collector = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
     async (request) => {
-      const { resourceSpans = [] } = await request.json();
+      const { resourceSpans = [], resourceLogs = [] } = await request.json();
+      for (const { scopeLogs } of resourceLogs) {
+        for (const { logRecords } of scopeLogs) logs.push(...logRecords);
+      }
       for (const { scopeSpans } of resourceSpans) {
         for (const { spans: some } of scopeSpans) spans.push(...some);
       }
@@ -33,7 +38,8 @@ Deno.test("Deno's spans have routes, and those of statements are parts of them, 
       OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.addr.port}`,
       OTEL_BSP_SCHEDULE_DELAY: "50",
-      OTEL_DENO_CONSOLE: "ignore",
+      OTEL_BLRP_SCHEDULE_DELAY: "50",
+      OTEL_DENO_CONSOLE: "capture",
     },
     stdin: "piped",
     stdout: "piped",
@@ -56,6 +62,15 @@ Deno.test("Deno's spans have routes, and those of statements are parts of them, 
   await reader.cancel();
   await service.status;
   await collector.shutdown();
+
+  const levels = logs.flatMap(({ severityText, body: { stringValue } }) => {
+    const [, event] = /"event":"(\w+)"/.exec(stringValue) ?? [];
+    return event === undefined ? [] : `${severityText} ${event}`;
+  });
+  assertEquals(levels.toSorted(), [
+    "INFO draining",
+    ...Array.from({ length: 5 }, () => "INFO request"),
+  ]);
 
   const shown = (span: Span) =>
     Object.fromEntries(

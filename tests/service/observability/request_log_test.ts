@@ -13,18 +13,19 @@ Deno.test("each request is observed with its route and path, and never with its 
   const seen: Observation[] = [];
   await withObservedService({
     observability: { requests: true },
-    runtime: systemRuntime((one) => void seen.push(one)),
+    observe: (one) => void seen.push(one),
     middleware: [async (context, next) => {
       await next();
-      if (context.req.path === "/healthz") context.header("x-request-id", "made-here");
+      if (context.req.path === "/nothing") context.header("x-request-id", "made-here");
     }],
   }, async ({ send, value }) => {
     const body = { title: "x" };
     await send("POST", "/api/notes", { body, headers: { "x-user": "ann" } });
     await send("GET", "/api/notes/1?select=id", { headers: { "x-request-id": "abc-1" } });
     await send("GET", "/api/notes?filter=title==secret", { headers: { "x-request-id": "a b" } });
-    await send("BREW", "/nothing?secret");
-    await send("GET", "/healthz", { headers: { "x-request-id": "sent" } });
+    await send("BREW", "/nothing?secret", { headers: { "x-request-id": "sent" } });
+    await send("GET", "/healthz");
+    await send("GET", "/readyz");
     const stream = await send("GET", "/api/notes/subscribe?filter=title==secret", {
       isStream: true,
     });
@@ -38,8 +39,7 @@ Deno.test("each request is observed with its route and path, and never with its 
         ["POST", "/api/notes", "/api/notes", 201, null],
         ["GET", "/api/notes/:id", "/api/notes/1", 200, "abc-1"],
         ["GET", "/api/notes", "/api/notes", 200, null],
-        ["BREW", "", "/nothing", 404, null],
-        ["GET", "/healthz", "/healthz", 200, "made-here"],
+        ["BREW", "", "/nothing", 404, "made-here"],
         ["GET", "/api/notes/subscribe", "/api/notes/subscribe", 200, null],
       ],
     );

@@ -8,7 +8,9 @@ const server = await serve({
   db,
   port: 0,
   secret: "a secret for the tests only",
-  observability: { metrics: false, openTelemetry: true },
+  observability: { metrics: false, openTelemetry: true, requests: true },
+  // The first line of the standard output is the port.
+  onListen() {},
   auth: {
     middleware: async (context, next) => {
       context.set("user", { id: "ann" });
