@@ -17,7 +17,6 @@ export type {
   SeriesReading,
 } from "../src/metrics/metric_reading.ts";
 export type { Counter, Gauge, GaugeShare, Histogram } from "../src/metrics/metrics.ts";
-export { consoleObserver, type ConsoleObserverOptions } from "../src/runtime/console_observer.ts";
 export { textFormatType } from "../src/metrics/text_format.ts";
 export type {
   AuthorizeMetrics,

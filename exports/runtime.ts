@@ -1,8 +1,9 @@
 /**
- * The interface for time, random numbers and the environment.
+ * The interface for time, random numbers and the environment, and the observer of the console.
  *
  * @module
  */
+export { consoleObserver, type ConsoleObserverOptions } from "../src/runtime/console_observer.ts";
 export type { Clock, Cron, Random, Runtime } from "../src/runtime/runtime.ts";
 export type { MaybePromise } from "../src/runtime/maybe_promise.ts";
 export type {

@@ -9,6 +9,7 @@ import { describeTablesChanged } from "./observations/tables_changed.ts";
 import type { Observation, Observer } from "./runtime.ts";
 import { environmentVariable } from "./system_runtime.ts";
 
+/** The options of {@link consoleObserver}. */
 export interface ConsoleObserverOptions {
   /** The format: text lines (default on a terminal) or JSON objects (default elsewhere). */
   readonly format?: "text" | "json" | undefined;

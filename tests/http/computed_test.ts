@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { integer, resource, table, text } from "../../mod.ts";
-import { consoleObserver } from "../../src/runtime/console_observer.ts";
+import { consoleObserver } from "../../exports/runtime.ts";
 import type { Observation } from "../../exports/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { handClock } from "../db/hand_clock.ts";

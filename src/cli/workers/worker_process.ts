@@ -29,13 +29,14 @@ interface WorkerEvents {
   onDisconnected(): void;
 }
 
+const flags = ["--unstable-kv", "--unstable-cron", "--unstable-net"];
+
 export function startWorker(
   program: string,
   args: readonly string[],
   share: WorkerShare,
   events: WorkerEvents,
 ) {
-  const flags = ["--unstable-kv", "--unstable-cron", "--unstable-net"];
   const child = spawn(Deno.execPath(), ["run", "-A", ...flags, program, ...args], {
     env: { ...Deno.env.toObject(), ...shareVariable(share) },
     // When this process ends for any reason, the channel closes, and the worker stops.
