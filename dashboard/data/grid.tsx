@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type FieldFacts, isNumeric, type ResourceDescription } from "../service/facts.ts";
+import type { FieldFacts, ResourceDescription } from "../service/facts.ts";
 import { keyOfRow, keyText, type Row } from "../service/resources.ts";
 import { useRows } from "../service/use_rows.ts";
 import type { ActiveCell } from "../cells/active_cell.ts";
@@ -8,9 +8,11 @@ import { PasteDialog } from "../cells/paste_dialog.tsx";
 import { type Selection, toggled, withRows } from "../cells/selection.ts";
 import { useCellEdits } from "../cells/use_cell_edits.ts";
 import { useGridKeys } from "../cells/use_grid_keys.ts";
+import { useColumnWidths } from "./column_widths.ts";
 import { GridHead } from "./grid_head.tsx";
 import { GridRow } from "./grid_row.tsx";
 import { gridWindow, rowHeight, scrollTopOf } from "./grid_window.ts";
+import { LabelsContext, useLabels } from "./use_labels.ts";
 import type { ListPlace } from "./list_places.ts";
 import type { ListQuery } from "./list_query.ts";
 
@@ -100,76 +102,82 @@ export function Grid(
     toggle,
     page: pageOf(view.height),
   });
+  const widths = useColumnWidths(resource);
   const loaded = loadedRows(rows);
-  const width = fields.reduce((sum, field) => sum + columnWidth(field), hasKey ? 2.2 : 0);
+  const width = fields.reduce((sum, field) => sum + widths.of(field), hasKey ? 2.2 : 0);
   const shown = Array.from({ length: end - first }, (_, offset) => first + offset);
+  const labels = useLabels(fields, shown.map((at) => rows.rowAt(at)).filter((row) => row !== null));
   return (
-    <div class="grid" ref={scroller} onMouseDown={edits.pressOutside}>
-      <table
-        ref={table}
-        role="grid"
-        tabIndex={0}
-        aria-label={`Rows of ${resource.title}`}
-        aria-rowcount={rows.length + 1}
-        aria-multiselectable="true"
-        aria-activedescendant={cell && cell.row >= first && cell.row < end
-          ? shownId ?? ""
-          : undefined}
-        style={{ width: `${width}rem` }}
-        {...keys}
-      >
-        <colgroup>
-          {hasKey && <col style={{ width: "2.2rem" }} />}
-          {fields.map((field) => (
-            <col key={field.name} style={{ width: `${columnWidth(field)}rem` }} />
-          ))}
-        </colgroup>
-        <GridHead
-          {...{ fields, query }}
-          selected={hasKey ? allSelected(kept.selection, loaded.length) : null}
-          onSelectAll={(isOn) =>
-            onSelect(
-              isOn ? withRows(kept.selection, loaded, resource) : { rows: new Map(), isAll: false },
-            )}
-        />
-        <tbody>
-          <Spacer height={above} />
-          {shown.map((index) => {
-            const row = rows.rowAt(index);
-            // The rows of a view without a key are known by their place alone.
-            const key = hasKey && row !== null ? keyOfRow(resource, row) : null;
-            const text = key && keyText(key);
-            return (
-              <GridRow
-                key={text ?? index}
-                {...{ resource, fields, row, index, cell }}
-                isChanged={key !== null && changed?.has(key.join()) === true}
-                isSelected={hasKey
-                  ? kept.selection.isAll || text !== null && kept.selection.rows.has(text)
-                  : null}
-                onToggle={toggle}
-              />
-            );
-          })}
-          <Spacer height={below} />
-        </tbody>
-      </table>
-      {edits.edit && edits.box && (
-        <CellEditor
-          key={`${edits.edit.field.name} ${edits.edit.rowKey.join()}`}
-          {...{ resource, place: path, edit: edits.edit, box: edits.box, commit: edits.commit }}
-          onDone={edits.finish}
-        />
-      )}
-      {edits.paste && (
-        <PasteDialog
-          {...{ resource, fields, paste: edits.paste }}
-          onClose={edits.endPaste}
-          onWritten={() => onWritten(null)}
-        />
-      )}
-      {edits.told && <p class="told" role="status">{edits.told}</p>}
-    </div>
+    <LabelsContext.Provider value={labels}>
+      <div class="grid" ref={scroller} onMouseDown={edits.pressOutside}>
+        <table
+          ref={table}
+          role="grid"
+          tabIndex={0}
+          aria-label={`Rows of ${resource.title}`}
+          aria-rowcount={rows.length + 1}
+          aria-multiselectable="true"
+          aria-activedescendant={cell && cell.row >= first && cell.row < end
+            ? shownId ?? ""
+            : undefined}
+          style={{ width: `${width}rem` }}
+          {...keys}
+        >
+          <colgroup>
+            {hasKey && <col style={{ width: "2.2rem" }} />}
+            {fields.map((field) => (
+              <col key={field.name} style={{ width: `${widths.of(field)}rem` }} />
+            ))}
+          </colgroup>
+          <GridHead
+            {...{ fields, query, widths }}
+            selected={hasKey ? allSelected(kept.selection, loaded.length) : null}
+            onSelectAll={(isOn) =>
+              onSelect(
+                isOn
+                  ? withRows(kept.selection, loaded, resource)
+                  : { rows: new Map(), isAll: false },
+              )}
+          />
+          <tbody>
+            <Spacer height={above} />
+            {shown.map((index) => {
+              const row = rows.rowAt(index);
+              // The rows of a view without a key are known by their place alone.
+              const key = hasKey && row !== null ? keyOfRow(resource, row) : null;
+              const text = key && keyText(key);
+              return (
+                <GridRow
+                  key={text ?? index}
+                  {...{ resource, fields, row, index, cell }}
+                  isChanged={key !== null && changed?.has(key.join()) === true}
+                  isSelected={hasKey
+                    ? kept.selection.isAll || text !== null && kept.selection.rows.has(text)
+                    : null}
+                  onToggle={toggle}
+                />
+              );
+            })}
+            <Spacer height={below} />
+          </tbody>
+        </table>
+        {edits.edit && edits.box && (
+          <CellEditor
+            key={`${edits.edit.field.name} ${edits.edit.rowKey.join()}`}
+            {...{ resource, place: path, edit: edits.edit, box: edits.box, commit: edits.commit }}
+            onDone={edits.finish}
+          />
+        )}
+        {edits.paste && (
+          <PasteDialog
+            {...{ resource, fields, paste: edits.paste }}
+            onClose={edits.endPaste}
+            onWritten={() => onWritten(null)}
+          />
+        )}
+        {edits.told && <p class="told" role="status">{edits.told}</p>}
+      </div>
+    </LabelsContext.Provider>
   );
 }
 
@@ -189,11 +197,4 @@ function loadedRows(rows: GridRows): readonly Row[] {
 
 function allSelected({ rows, isAll }: Selection, loaded: number): boolean {
   return isAll || loaded > 0 && rows.size >= loaded;
-}
-
-/** In rem. It does not depend on the rows, because these change while they are scrolled. */
-function columnWidth(field: FieldFacts): number {
-  const name = 3 + field.name.length * 0.6;
-  if (isNumeric(field) || field.type === "boolean") return Math.max(8, name);
-  return Math.max(field.enum ? 10 : field.type === "text" || field.type === "json" ? 18 : 14, name);
 }

@@ -10,13 +10,15 @@ import {
   printFilters,
   takesValue,
 } from "./column_filters.ts";
+import type { ColumnWidths } from "./column_widths.ts";
 import type { ListQuery } from "./list_query.ts";
 import { parseOrder, printOrder, toggleOrder } from "./query_order.ts";
 
 /** The names of the columns, which sort, and a row of conditions. */
-export function GridHead({ fields, query, selected, onSelectAll }: {
+export function GridHead({ fields, query, widths, selected, onSelectAll }: {
   readonly fields: readonly FieldFacts[];
   readonly query: ListQuery;
+  readonly widths: ColumnWidths;
   /** True if all loaded rows are selected; null if the rows cannot be selected. */
   readonly selected: boolean | null;
   readonly onSelectAll: (isOn: boolean) => void;
@@ -35,7 +37,7 @@ export function GridHead({ fields, query, selected, onSelectAll }: {
             />
           </th>
         )}
-        {fields.map((field) => <NameCell key={field.name} field={field} query={query} />)}
+        {fields.map((field) => <NameCell key={field.name} {...{ field, query, widths }} />)}
       </tr>
       <tr class="filters">
         {selected !== null && <td />}
@@ -49,18 +51,32 @@ export function GridHead({ fields, query, selected, onSelectAll }: {
   );
 }
 
-function NameCell({ field, query }: { readonly field: FieldFacts; readonly query: ListQuery }) {
+function NameCell({ field, query, widths }: {
+  readonly field: FieldFacts;
+  readonly query: ListQuery;
+  readonly widths: ColumnWidths;
+}) {
   const keys = parseOrder(query.orderBy);
   const at = keys.findIndex((key) => key.field === field.name);
   const key = keys[at];
   const direction = key === undefined ? "none" : key.isDescending ? "descending" : "ascending";
   return (
-    <th scope="col" aria-sort={direction} class={isNumeric(field) ? "number" : ""}>
+    <th
+      scope="col"
+      aria-sort={direction}
+      class={isNumeric(field) && !field.references ? "number" : ""}
+    >
       {isStored(field)
         ? (
           <button
             type="button"
-            title={`${titleOf(field)}. Click sorts, shift-click sorts by this as well`}
+            title={`${
+              titleOf(field)
+            }. Click sorts, shift-click sorts by this as well, Alt and an arrow resize`}
+            onKeyDown={({ altKey, key }) => {
+              const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
+              if (altKey && step !== undefined) widths.set(field, widths.of(field) + step);
+            }}
             onClick={({ shiftKey }) => {
               const next = toggleOrder(keys, field.name, shiftKey);
               changeQuery({ orderBy: printOrder(next) || null });
@@ -76,7 +92,30 @@ function NameCell({ field, query }: { readonly field: FieldFacts; readonly query
           </button>
         )
         : <span title={titleOf(field)}>{field.name}</span>}
+      <span
+        class="resize"
+        title="Drag to resize, double-click for the usual width"
+        onPointerDown={(event) => drag(event, (width) => widths.set(field, width))}
+        onDblClick={() => widths.set(field, null)}
+      />
     </th>
+  );
+}
+
+/** Follows the pointer, and calls back with the width of the column in rem. */
+function drag(event: PointerEvent, resize: (width: number) => void): void {
+  const { currentTarget: handle, clientX, pointerId } = event;
+  if (!(handle instanceof HTMLElement) || handle.parentElement === null) return;
+  event.preventDefault();
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const { width } = handle.parentElement.getBoundingClientRect();
+  handle.setPointerCapture(pointerId);
+  const follow = (moved: PointerEvent) => resize((width + moved.clientX - clientX) / rem);
+  handle.addEventListener("pointermove", follow);
+  handle.addEventListener(
+    "lostpointercapture",
+    () => handle.removeEventListener("pointermove", follow),
+    { once: true },
   );
 }
 

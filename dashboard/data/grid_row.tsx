@@ -46,7 +46,7 @@ export function GridRow({ resource, fields, row, index, cell, isChanged, isSelec
           id={`cell-${index}-${column}`}
           aria-selected={inRange(column)}
           class={[
-            isNumeric(field) && "number",
+            isNumeric(field) && !field.references && "number",
             inRange(column) && "in-range",
             cell?.row === index && cell.column === column && "active",
           ].filter(Boolean).join(" ")}

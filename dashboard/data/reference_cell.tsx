@@ -4,6 +4,7 @@ import { type FieldFacts, resourceNamed, useFacts } from "../service/facts.ts";
 import { keyText } from "../service/resources.ts";
 import { href } from "../shell/route.ts";
 import { equals } from "./column_filters.ts";
+import { useKnownLabels } from "./use_labels.ts";
 import { CellValue } from "./cell.tsx";
 
 /** What a value is the key of. */
@@ -27,13 +28,15 @@ export function ReferenceCell({ reference, value }: {
 }) {
   const facts = useFacts();
   const peek = useContext(PeekContext);
+  const label = useKnownLabels()?.labelOf(reference, value) ?? null;
   const target = resourceNamed(facts, reference.resource);
   if (target === null) return <CellValue value={value} />;
   return (
     <span class="reference">
       <a tabIndex={-1} href={linkOf(target, reference, value)}>
-        <CellValue value={value} />
+        <CellValue value={label ?? value} />
       </a>
+      {label !== null && <span class="quiet">{String(value)}</span>}
       <button
         type="button"
         tabIndex={-1}

@@ -10,6 +10,7 @@ import { equals } from "../data/column_filters.ts";
 import { usePlaces } from "../data/list_places.ts";
 import { ChangeLog } from "./change_log.tsx";
 import { DeletedRow } from "./deleted_row.tsx";
+import { RelatedRows } from "./related_rows.tsx";
 import { RowForm } from "./row_form.tsx";
 import { readRow, type TaggedRow } from "./save_row.ts";
 
@@ -75,6 +76,7 @@ export function RowPage({ resource, rowKey, place }: {
         : read === null
         ? <p class="quiet" role="status">Loading …</p>
         : <Shown {...{ resource, rowKey, place, read, reload }} />}
+      {read?.kind === "row" && <RelatedRows resource={resource} row={read.row.value} />}
       {rowKey !== null && <ChangeLog resource={resource} rowKey={rowKey} turn={read} />}
     </>
   );

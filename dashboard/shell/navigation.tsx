@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { type ResourceDescription, type ServiceFacts, useFacts } from "../service/facts.ts";
+import { groupResources, titleInGroup } from "./resource_groups.ts";
 import { href } from "./route.ts";
 
 /** The pages beside those of the resources, and the part of the service that each needs. */
@@ -24,6 +25,7 @@ export function Navigation({ current }: { readonly current: string }) {
   const found = resources.filter(({ name, title }) =>
     `${name} ${title}`.toLowerCase().includes(wanted)
   );
+  const groups = groupResources(found);
   return (
     <nav aria-label="Dashboard">
       <PageLink path="" name="Overview" current={current} />
@@ -38,18 +40,37 @@ export function Navigation({ current }: { readonly current: string }) {
         <input
           id="search"
           type="search"
-          placeholder="Resources  /"
+          placeholder={`${resources.length} resources  /`}
           value={search}
           autocomplete="off"
           onInput={({ currentTarget }) => setSearch(currentTarget.value)}
         />
       </form>
-      <ul class="resources" aria-label="Resources">
-        {found.map((resource) => (
-          <ResourceLink key={resource.path} resource={resource} current={current} />
-        ))}
-        {found.length === 0 && <li class="quiet">No resource has this name</li>}
-      </ul>
+      {groups.map(({ schema, resources }) => {
+        const links = resources.map((resource) => (
+          <ResourceLink
+            key={resource.path}
+            {...{ resource, current, isInGroup: groups.length > 1 }}
+          />
+        ));
+        return groups.length === 1
+          ? <ul key="" class="resources" aria-label="Resources">{links}</ul>
+          : (
+            <details
+              key={schema}
+              open={wanted !== "" || schema === null || resources.length <= openGroup ||
+                resources.some(({ place }) => place === current)}
+            >
+              <summary>
+                {schema ?? "default schema"} <span class="quiet">{resources.length}</span>
+              </summary>
+              <ul class="resources" aria-label={`Resources of ${schema ?? "the default schema"}`}>
+                {links}
+              </ul>
+            </details>
+          );
+      })}
+      {found.length === 0 && <p class="quiet">No resource has this name</p>}
       <ul aria-label="Operation">
         {pages.filter(([, , feature]) => feature === undefined || features[feature] !== false)
           .map(([path, name]) => (
@@ -62,13 +83,21 @@ export function Navigation({ current }: { readonly current: string }) {
   );
 }
 
-function ResourceLink({ resource, current }: {
+/** A group with at most this number of resources is open from the beginning. */
+const openGroup = 12;
+
+function ResourceLink({ resource, current, isInGroup }: {
   readonly resource: ResourceDescription;
+  readonly isInGroup: boolean;
   readonly current: string;
 }) {
   return (
     <li>
-      <PageLink path={resource.place} name={resource.title} current={current} />
+      <PageLink
+        path={resource.place}
+        name={isInGroup ? titleInGroup(resource) : resource.title}
+        current={current}
+      />
     </li>
   );
 }

@@ -9,9 +9,9 @@ import { openWatched, visit } from "./watched_page.ts";
 
 const test = createBrowserTests();
 
-const names = ["Order Details", "a/b", "a,b", "per%cent", "+new", "constructor", "x%2Fy?#"];
+const names = ["Order Details", "a/b", "+new", "constructor", "x%2Fy?#"];
 const columns = ["constructor", "__proto__", "first name", "a,b", 'say "hi"', "x.y", "-less", "or"];
-const keys = ["", ".", "+new", "count", "a/b,c", "%zz", " "];
+const keys = ["", "+new", "count", "a/b,c", "%zz", " "];
 
 test("every name of a table, of a column and of a key opens, is filtered and is changed", async ({ context }) => {
   await using folder = await scratchFolder();

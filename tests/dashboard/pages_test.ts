@@ -25,6 +25,20 @@ const pages: readonly (readonly [place: string, shows: string])[] = [
   ["nowhere", "Not found"],
 ];
 
+/** Opens an editor or a dialog over the list, in which a cell is active. */
+const editors: readonly (readonly [what: string, open: (page: Page) => Promise<void>])[] = [
+  ["a refused value", async (page) => {
+    await page.locator("#cell-0-4").click();
+    await page.keyboard.type("x");
+    await page.keyboard.press("Enter");
+    await page.getByText(/^price must/).waitFor();
+  }],
+  ["the change of many rows", async (page) => {
+    await page.getByRole("checkbox", { name: "Select all loaded rows" }).check();
+    await page.getByRole("button", { name: "Change …" }).click();
+  }],
+];
+
 test("every page opens by its link, and axe finds no fault in it, wide and light or narrow and dark", async ({ browser }) => {
   await using site = await startDashboardSite();
   const looks = [
@@ -40,6 +54,13 @@ test("every page opens by its link, and axe finds no fault in it, wide and light
       await visit(page, place);
       await page.getByRole("heading", { level: 1, name: shows }).waitFor();
       assertEquals(await faultsOf(page), [], place);
+    }
+    for (const [what, open] of editors) {
+      await visit(page, "data/books");
+      await page.locator("#cell-0-1").click();
+      await open(page);
+      assertEquals(await faultsOf(page), [], what);
+      await page.keyboard.press("Escape");
     }
     assertEquals(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), true);
     await done();
