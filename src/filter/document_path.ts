@@ -34,9 +34,8 @@ export type DocumentParts = readonly (readonly [name: string, parts: DocumentPar
 
 export function partsOfPaths(paths: readonly JsonPath[]): DocumentParts | null {
   if (paths.some((path) => path.length === 0)) return null;
-  const inner = new Map<string, JsonPath[]>();
-  for (const [name = "", ...rest] of paths) inner.set(name, [...inner.get(name) ?? [], rest]);
-  return [...inner].map(([name, rest]) => [name, partsOfPaths(rest)]);
+  const inner = Map.groupBy(paths, ([name = ""]) => name);
+  return [...inner].map(([name, some]) => [name, partsOfPaths(some.map((path) => path.slice(1)))]);
 }
 
 /** Returns only the selected values of a document. Elements of an array keep their positions. */

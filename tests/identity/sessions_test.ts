@@ -26,6 +26,17 @@ Deno.test("a session ends when it is not used for idleMs, and after maxMs howeve
   }, { movesClock: true });
 });
 
+Deno.test("a cookie without a name, which another host may have set, ends no session", async () => {
+  await withAccounts({}, async ({ signUp, logIn, send }) => {
+    await signUp();
+    const cookie = await logIn();
+    for (const all of [cookie, `=x; ${cookie}`, `; ${cookie}`, `a; ${cookie} ; b=`]) {
+      const { status } = await send("GET", "/api/notes", undefined, { headers: { cookie: all } });
+      assertEquals([all, status], [all, 200]);
+    }
+  });
+});
+
 Deno.test("the cookie lasts as long as the session at most, and no script or other host reads it", async () => {
   const sessions = { idleMs: hour, maxMs: 30 * day };
   await withAccounts({ sessions }, async ({ signUp, post }) => {

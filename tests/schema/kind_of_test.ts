@@ -106,6 +106,7 @@ const refused: readonly [ColumnKind, unknown, Details?][] = [
   ["real", parseJson("1e400")],
   ["decimal", NaN],
   ["decimal", "1e9999"],
+  ["decimal", "1e999", { precision: null, scale: 2 }],
   ["boolean", "true"],
   ["boolean", 1],
   ["timestamp", "2024-02-30T00:00:00Z"],

@@ -50,6 +50,12 @@ Deno.test("a text that was made for it kept a pattern busy for hours", () => {
   }
 });
 
+Deno.test("repetitions of nothing are not written out", () => {
+  // They would be 900 to the power of four.
+  const pattern = new TextPattern("^(?:(?:(?:(?:){900}){900}){900}){900}a$");
+  assertEquals([pattern.matches("a"), pattern.matches("b")], [true, false]);
+});
+
 Deno.test("what one pass cannot decide is refused", () => {
   const faults: readonly (readonly [string, string])[] = [
     ["(?=a)b", "looks around"],

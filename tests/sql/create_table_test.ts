@@ -14,6 +14,7 @@ import {
 import { table } from "../../src/schema/table.ts";
 import { type ColumnLike, tableInfoOf } from "../../src/schema/table_like.ts";
 import { createTableStatements, inCreationOrder } from "../../src/sql/create_table.ts";
+import { parseCreateTable } from "../../src/sql/statements/parse_create_table.ts";
 import type { Dialect } from "../../src/sql/dialect.ts";
 import { postgresDialect } from "../../src/engines/postgres/sql/dialect.ts";
 import { sqliteDialect } from "../../src/engines/sqlite/sql/dialect.ts";
@@ -66,6 +67,16 @@ Deno.test("a table becomes SQLite's DDL", () => {
 )`,
     values: [],
   }, { text: `CREATE INDEX "odd ""name""_owner_idx" ON "odd ""name""" ("owner")`, values: [] }]);
+});
+
+Deno.test("a default is the whole number, in every form of numbers", () => {
+  for (const number of ["1", "-1.5", ".5", "+5.", "1e-7", "2.5E+3", "- 5", "1.e3"]) {
+    const { definitions: [definition] } = parseCreateTable(
+      `CREATE TABLE t (a REAL DEFAULT ${number} NOT NULL, b)`,
+    );
+    const found = definition?.constraints.map((one) => "sql" in one ? one.sql : one.kind);
+    assertEquals(found, [number, "not null"]);
+  }
 });
 
 Deno.test("a table becomes Postgres' DDL", () => {

@@ -1,4 +1,4 @@
-import { getCookies, setCookie } from "@std/http/cookie";
+import { setCookie } from "@std/http/cookie";
 import { groupOf } from "../../options/option.ts";
 import { flag, oneOf } from "../../options/option_kinds.ts";
 import { type BoundedMap, boundedMap } from "../../runtime/bounded_map.ts";
@@ -44,7 +44,7 @@ export class SessionCookie {
     // Most requests have no session cookie, and this test is faster than parsing.
     const given = headers.get("cookie");
     if (given === null || !given.includes("session=")) return null;
-    const known = this.#parsed.get(given) ?? this.#parse(given, headers);
+    const known = this.#parsed.get(given) ?? this.#parse(given);
     return this.#isSecureAt(headers.get("host"), url) ? known.secure : known.plain;
   }
 
@@ -77,12 +77,17 @@ export class SessionCookie {
     return this.#isSecureHost;
   }
 
-  #parse(given: string, headers: Headers): CookieTokens {
-    const cookies = getCookies(headers);
-    const tokens = { secure: cookies[secureName] ?? null, plain: cookies[plainName] ?? null };
+  #parse(given: string): CookieTokens {
+    const tokens = { secure: cookieIn(given, secureName), plain: cookieIn(given, plainName) };
     this.#parsed.set(given, tokens);
     return tokens;
   }
+}
+
+/** Returns the last cookie of this name in a `Cookie` header, or null. Accepts any header. */
+export function cookieIn(header: string, name: string): string | null {
+  const cookie = header.split(";").findLast((part) => part.trimStart().startsWith(`${name}=`));
+  return cookie?.trim().slice(name.length + 1) ?? null;
 }
 
 interface CookieTokens {

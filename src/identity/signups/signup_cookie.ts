@@ -1,7 +1,8 @@
-import { getCookies, setCookie } from "@std/http/cookie";
+import { setCookie } from "@std/http/cookie";
+import { cookieIn } from "../sessions/session_cookie.ts";
 
 export function readSignupCookie({ headers }: Request, isSecure: boolean): string | null {
-  return getCookies(headers)[nameOf(isSecure)] ?? null;
+  return cookieIn(headers.get("cookie") ?? "", nameOf(isSecure));
 }
 
 export function setSignupCookie(headers: Headers, token: string, isSecure: boolean): void {

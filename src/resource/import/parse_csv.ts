@@ -34,7 +34,7 @@ export function parseCsv(
   for (let at = 0; at < length;) {
     recordStart = at;
     const fields: (string | null)[] = [];
-    let nullLike = none;
+    let nullLike: number[] | null = null;
     let feeds = 0;
     for (;; at++) {
       const start = at;
@@ -56,7 +56,7 @@ export function parseCsv(
         const isNull = at === start || field === nullText;
         // Skips the lookup for most numbers: no word in `nullWords` begins with a digit.
         if (!isNull && at - start <= 4 && text.charCodeAt(start) > 0x39 && nullWords.has(field)) {
-          nullLike = [...nullLike, fields.length];
+          (nullLike ??= []).push(fields.length);
         }
         fields.push(isNull ? null : field);
       }
@@ -65,7 +65,7 @@ export function parseCsv(
     // The next string may continue this record, or begin with the LF of a CR LF.
     const isCarriageReturn = text.charCodeAt(at) === carriageReturn;
     if (!isLast && at + (isCarriageReturn ? 1 : 0) >= length) return ended(null);
-    take({ fields, line, size: at - recordStart, nullLike });
+    take({ fields, line, size: at - recordStart, nullLike: nullLike ?? none });
     line += 1 + feeds;
     if (isCarriageReturn && text.charCodeAt(at + 1) === lineFeed) at++;
     recordStart = ++at;

@@ -36,19 +36,23 @@ export function parseSelect(text: string, resource: Selectable, include: Include
   const names = new Set(items.map(nameOfItem));
   const whole = selectable.filter((column) => names.has(column.name));
   if (whole.length === names.size) return { visible: whole, parts: null };
-  const paths = new Map<ColumnInfo, DocumentPath["path"][]>();
+  const within: DocumentPath[] = [];
   for (const item of items) {
     const found = item.includes(".") ? documentPathOf(item, [...selectable, ...withheld]) : null;
     if (found === null) continue;
     names.delete(nameOfItem(item));
     if (whole.includes(found.source) || withheld.has(found.source)) continue;
-    paths.set(found.source, [...paths.get(found.source) ?? [], found.path]);
+    within.push(found);
   }
   if (strictQuery) requireKnown(names, resource, include);
-  if (paths.size === 0) return { visible: whole, parts: null };
+  if (within.length === 0) return { visible: whole, parts: null };
+  const paths = Map.groupBy(within, ({ source }) => source);
+  const parts = Array.from(paths, ([column, some]) => {
+    return [column, partsOfPaths(some.map(({ path }) => path)) ?? []] as const;
+  });
   return {
     visible: selectable.filter((column) => names.has(column.name) || paths.has(column)),
-    parts: new Map([...paths].map(([column, list]) => [column, partsOfPaths(list) ?? []])),
+    parts: new Map(parts),
   };
 }
 

@@ -162,10 +162,13 @@ export function compareDecimals(left: string, right: string): number {
 }
 
 function fromDigits(text: string, rules: ValueRules): string {
-  const plain = plainDecimal(text);
-  if (plain === null) throw new InvalidValue("must be a decimal number");
   const { precision, scale } = rules;
-  const scaled = withScale(plain, scale);
+  const plain = plainDecimal(text);
+  const scaled = plain === null ? null : withScale(plain, scale);
+  // With the digits of its scale, a value can be too long to be read again.
+  if (plain === null || (scaled !== null && plainDecimal(scaled) === null)) {
+    throw new InvalidValue("must be a decimal number");
+  }
   if (scaled === null) {
     throw new InvalidValue(
       scale !== null && scale < 0

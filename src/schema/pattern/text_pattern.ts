@@ -125,15 +125,16 @@ function compile(part: RegexPart, steps: Step[]): void {
   }
 }
 
-function compileChoice([first, ...others]: readonly RegexPart[], steps: Step[]): void {
-  if (first === undefined) return;
-  if (others.length === 0) return compile(first, steps);
-  const fork = steps.push({ kind: "jump", to: 0 }) - 1;
-  compile(first, steps);
-  const jump = steps.push({ kind: "jump", to: 0 }) - 1;
-  steps[fork] = { kind: "fork", to: [fork + 1, steps.length] };
-  compileChoice(others, steps);
-  steps[jump] = { kind: "jump", to: steps.length };
+function compileChoice(parts: readonly RegexPart[], steps: Step[]): void {
+  const jumps: number[] = [];
+  parts.forEach((part, index) => {
+    if (index === parts.length - 1) return compile(part, steps);
+    const fork = steps.push({ kind: "jump", to: 0 }) - 1;
+    compile(part, steps);
+    jumps.push(steps.push({ kind: "jump", to: 0 }) - 1);
+    steps[fork] = { kind: "fork", to: [fork + 1, steps.length] };
+  });
+  for (const jump of jumps) steps[jump] = { kind: "jump", to: steps.length };
 }
 
 function compileRepeat(
@@ -142,7 +143,12 @@ function compileRepeat(
 ): void {
   if (min > maxSteps) throw new Error("is too long, with its repetitions written out");
   const isOpen = max === Infinity;
-  for (let time = 0; time < (isOpen ? min - 1 : min); time++) compile(part, steps);
+  const before = steps.length;
+  for (let time = 0; time < (isOpen ? min - 1 : min); time++) {
+    compile(part, steps);
+    // A part without steps, such as `(?:)`, has none however often it is repeated.
+    if (steps.length === before) return;
+  }
   if (isOpen) return compileLoop(part, min === 0, steps);
   const forks: number[] = [];
   for (let time = min; time < max; time++) {

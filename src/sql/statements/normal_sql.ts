@@ -3,9 +3,9 @@
  * casts of the catalog. Equal forms are equivalent. Equivalent expressions can differ.
  */
 export function normalizeSql(expression: string, syntax: SqlSyntax): string {
-  let words = syntax.bareWords(wordsOf(expression, syntax.tokens));
-  while (isWrapped(words)) words = words.slice(1, -1);
-  return words.join(" ");
+  const words = syntax.bareWords(wordsOf(expression, syntax.tokens));
+  const outer = outerParentheses(words);
+  return words.slice(outer, words.length - outer).join(" ");
 }
 
 export function namesInSql(expression: string): readonly string[] {
@@ -23,8 +23,17 @@ function wordsOf(expression: string, tokens: RegExp): readonly string[] {
 export const standardSqlTokenPattern: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|::|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 
-function isWrapped(words: readonly string[]): boolean {
-  return words[0] === "(" && closingParenthesis(words, 0) === words.length - 1;
+/** Returns how many parentheses enclose the whole expression. */
+function outerParentheses(words: readonly string[]): number {
+  const open: number[] = [];
+  const pairs = new Map<number, number | undefined>();
+  words.forEach((word, at) => {
+    if (word === "(") open.push(at);
+    if (word === ")") pairs.set(at, open.pop());
+  });
+  let outer = 0;
+  while (2 * outer < words.length && pairs.get(words.length - 1 - outer) === outer) outer++;
+  return outer;
 }
 
 /** The SQL syntax of an engine, for functions that compare expressions and split scripts. */
@@ -44,7 +53,7 @@ export const blankToken = /^(?:\s|--|\/\*)/;
 
 /** The pattern of the tokens in DDL: comments, quoted text, words, single characters. */
 export const ddlTokenPattern: RegExp =
-  /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
+  /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*(?:\]|$)|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 
 export function ddlTokens(statement: string): readonly string[] {
   return [...statement.matchAll(ddlTokenPattern)].map(([token]) => token);
@@ -52,11 +61,11 @@ export function ddlTokens(statement: string): readonly string[] {
 
 export function closingParenthesis(tokens: readonly string[], open: number): number {
   let depth = 0;
-  const length = tokens.slice(open).findIndex((token) => {
-    if (token === "(") depth++;
-    return token === ")" && --depth === 0;
-  });
-  return length < 0 ? tokens.length : open + length;
+  for (let at = open; at < tokens.length; at++) {
+    if (tokens[at] === "(") depth++;
+    if (tokens[at] === ")" && --depth === 0) return at;
+  }
+  return tokens.length;
 }
 
 export function splitAtCommas(tokens: readonly string[]): readonly (readonly string[])[] {

@@ -1,5 +1,11 @@
 import { quoteText } from "../fragment.ts";
-import { closingParenthesis, ddlTokens, nameOfToken, splitAtCommas } from "./normal_sql.ts";
+import {
+  blankToken,
+  closingParenthesis,
+  ddlTokens,
+  nameOfToken,
+  splitAtCommas,
+} from "./normal_sql.ts";
 
 /**
  * Parses a CREATE INDEX statement of SQLite. A word in double quotes that names no column is a
@@ -18,10 +24,10 @@ export function parseCreateIndex(
   const open = all.indexOf("(");
   const close = closingParenthesis(all, open);
   const textOf = (tokens: readonly string[]) => tokens.map(resolved).join("").trim();
-  const parts = splitAtCommas(all.slice(open + 1, close)).map(textOf);
+  const parts = splitAtCommas(all.slice(open + 1, close)).map(expressionOf).map(textOf);
   const where = textOf(all.slice(close + 1)).replace(/^WHERE\b/i, "").trim();
   return {
-    parts: parts.map((text) => text.replace(direction, "").replace(collation, "")),
+    parts,
     where: where === "" ? null : where,
     columns: [...named],
   };
@@ -38,5 +44,13 @@ export function parseCreateIndex(
 }
 
 const comment = /^(?:--|\/\*)/;
-const direction = /\s+(?:ASC|DESC)$/i;
-const collation = /\s+COLLATE\s*(?:\w+|["`[][^\]"`]*["`\]])$/i;
+
+/** Returns the tokens of a part of an index without its collation and direction. */
+function expressionOf(tokens: readonly string[]): readonly string[] {
+  const places = [...tokens.keys()].filter((place) => !blankToken.test(tokens[place] ?? ""));
+  const isWord = (at: number, words: RegExp) => words.test(tokens[places[at] ?? -1] ?? "");
+  let { length } = places;
+  if (length > 1 && isWord(length - 1, /^(?:ASC|DESC)$/i)) length--;
+  if (length > 2 && isWord(length - 2, /^COLLATE$/i)) length -= 2;
+  return tokens.slice(0, (places[length - 1] ?? -1) + 1);
+}

@@ -136,6 +136,8 @@ function parseTarget(reader: TokenReader): ParsedForeignKeyTarget {
   return { table, columns, onDelete: action("delete"), onUpdate: action("update") };
 }
 
+const number = /^[+-]?\s*(?:\d+\.?\d*|\.\d*)(?:e[+-]?\d*)?$/i;
+
 class TokenReader {
   readonly #all: readonly string[];
   readonly #places: readonly number[];
@@ -170,7 +172,8 @@ class TokenReader {
 
   takesBefore(word: string): boolean {
     const skipped = /^(?:ASC|DESC|ON|CONFLICT|ROLLBACK|ABORT|FAIL|IGNORE|REPLACE)$/i;
-    const ahead = this.#tokens.findIndex((token, at) => at >= this.at && !skipped.test(token));
+    let ahead = this.at;
+    while (skipped.test(this.#token(ahead))) ahead++;
     if (this.#token(ahead).toUpperCase() !== word) return false;
     this.at = ahead + 1;
     return true;
@@ -210,8 +213,8 @@ class TokenReader {
     const isBlob = this.isWord("X") && this.#token(this.at + 1).startsWith("'");
     if (isBlob || this.isWord("+", "-")) this.at++;
     this.skip();
-    // Includes the rest of a number such as `1.5`, and the `::` cast of Postgres.
-    while (this.isWord(".") || /^(?:\.\d+|e)$/i.test(this.#token(this.at))) this.at += 2;
+    // Includes the rest of a number: without blanks, `1.5`, `5.` and `1e-7` are several tokens.
+    while (!this.isAtEnd && number.test(this.textOf(from, this.at + 1))) this.at++;
     return this.textOf(from, this.at);
   }
 

@@ -5,20 +5,21 @@ export function splitStatements(script: string, syntax: SqlSyntax): readonly str
   const statements: string[] = [];
   let from = 0;
   let words: string[] = [];
-  let depth = 0;
+  let isInBody = false;
   const end = (to: number) => {
-    if (depth > 0) throw new Error(`the statement ${words.slice(0, 3).join(" ")} has no END`);
+    if (isInBody) throw new Error(`the statement ${words.slice(0, 3).join(" ")} has no END`);
     if (words.length > 0) statements.push(script.slice(from, to).trim());
-    [from, words, depth] = [to + 1, [], 0];
+    [from, words] = [to + 1, []];
   };
   for (let at = 0; at < script.length;) {
     const token = tokenAt(script, at, syntax);
-    if (token === ";" && depth === 0) end(at);
+    if (token === ";" && !isInBody) end(at);
     else if (!blankToken.test(token)) {
       const word = token.toUpperCase();
       if (hasBody(words)) {
-        if (word === "CASE" || opensBody(word, words)) depth++;
-        if (word === "END") depth--;
+        if (opensBody(word, words)) isInBody = true;
+        // Elsewhere, END ends a CASE, or is the name of a column.
+        if (word === "END" && bodyEdge.test(words.at(-1) ?? "")) isInBody = false;
       }
       words.push(word);
     }
@@ -39,6 +40,9 @@ function hasBody(words: readonly string[]): boolean {
   return words[0] === "CREATE" &&
     words.slice(1, 5).some((word) => /^(?:TRIGGER|FUNCTION|PROCEDURE)$/.test(word));
 }
+
+/** Matches the word before the END of a body. Each statement in a body ends with a semicolon. */
+const bodyEdge = /^(?:;|BEGIN|ATOMIC)$/;
 
 function opensBody(word: string, words: readonly string[]): boolean {
   const isTrigger = words.slice(1, 4).includes("TRIGGER");

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { postgresSyntax } from "../../../src/engines/postgres/sql/syntax.ts";
 import { sqliteSyntax } from "../../../src/engines/sqlite/sql/syntax.ts";
-import { normalizeSql } from "../../../src/sql/statements/normal_sql.ts";
+import { ddlTokens, normalizeSql } from "../../../src/sql/statements/normal_sql.ts";
 
 const syntaxes = { sqlite: sqliteSyntax, postgres: postgresSyntax };
 
@@ -24,6 +24,10 @@ const different: readonly (readonly ["sqlite" | "postgres", string, string])[] =
   ["postgres", "(a = 1) = b", "a = (1 = b)"],
   ["postgres", "a::text AND varying", "a AND precision"],
 ];
+
+Deno.test("a bracket that is not closed is one token, so that none is searched for twice", () => {
+  assertEquals(ddlTokens("a [b c"), ["a", " ", "[b c"]);
+});
 
 Deno.test("expressions that differ in their form alone have the same form", () => {
   for (const [engine, left, right] of same) {

@@ -32,6 +32,17 @@ const cases: readonly (readonly ["sqlite" | "postgres", string, readonly string[
       "SELECT 1",
     ],
   ],
+  [
+    "sqlite",
+    "CREATE TRIGGER end AFTER UPDATE OF end ON a BEGIN UPDATE a SET end = CASE WHEN 1 THEN 2 END; " +
+    "DELETE FROM b WHERE end > 1; END; SELECT 1; SELECT 2",
+    [
+      "CREATE TRIGGER end AFTER UPDATE OF end ON a BEGIN UPDATE a SET end = CASE WHEN 1 THEN 2 END; " +
+      "DELETE FROM b WHERE end > 1; END",
+      "SELECT 1",
+      "SELECT 2",
+    ],
+  ],
   ["sqlite", "create temp trigger if not exists t after delete on a begin select 1; end;", [
     "create temp trigger if not exists t after delete on a begin select 1; end",
   ]],

@@ -32,12 +32,15 @@ function withoutCasts(words: readonly string[]): readonly string[] {
       continue;
     }
     at++;
-    const rest = words.slice(at + 1).join(" ");
+    const rest = words.slice(at + 1, at + 1 + wordsOfType).join(" ");
     const [more = ""] = typeTail.exec(rest) ?? [];
     at += more.split(" ").filter((word) => word !== "").length;
   }
   return kept;
 }
+
+/** Maximum length of the rest of a type's name, in words: with a precision and six dimensions. */
+const wordsOfType = 24;
 
 const typeTail =
   /^(?:varying|precision)?(?: ?\( \d+(?: , \d+)? \))?(?: ?(?:with|without) time zone)?(?: ?\[ \])*/;
@@ -46,12 +49,14 @@ const typeTail =
 function withBareComparisons(words: readonly string[]): readonly string[] {
   const kept: string[] = [];
   for (let at = 0; at < words.length; at++) {
-    const end = words[at] === "(" ? words.indexOf(")", at) : -1;
-    const inner = words.slice(at + 1, end);
+    // A comparison has three or four words.
+    const length = words[at] === "(" ? words.slice(at + 1, at + 6).indexOf(")") : -1;
+    const end = at + 1 + length;
+    const inner = words.slice(at + 1, Math.max(end, at + 1));
     const isJoined = joins.has(kept.at(-1) ?? "(") && joins.has(words[end + 1] ?? ")");
-    const isComparison = inner.length > 2 && inner.length < 5 &&
+    const isComparison = length > 2 &&
       inner.slice(1, -1).every((word) => /^[<>=!]$/.test(word)) && !inner.includes("(");
-    if (end > 0 && isJoined && isComparison) {
+    if (isJoined && isComparison) {
       kept.push(...inner);
       at = end;
     } else kept.push(words[at] ?? "");

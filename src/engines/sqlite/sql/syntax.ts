@@ -4,6 +4,6 @@ export const sqliteSyntax: SqlSyntax = {
   tokens: ddlTokenPattern,
   bareWords: (words) => words,
   scriptTokens:
-    /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'?|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]|[\p{L}\d_$]+|[^]/uy,
-  endOf: () => null,
+    /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'?|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?|[\p{L}\d_$]+|[^]/uy,
+  endOf: (_script, _at, token) => /^\[[^\]]*$/.test(token) ? -1 : null,
 };
