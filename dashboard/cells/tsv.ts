@@ -19,10 +19,16 @@ function printCell({ text, isQuoted }: TsvCell): string {
   return isQuoted || /["\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Reads the cells of a TSV text. A line break at the end is not a row. */
-export function parseTsv(text: string): readonly (readonly TsvCell[])[] {
+/** Reads the cells of a TSV or CSV text. A line break at the end is not a row. */
+export function parseTsv(
+  text: string,
+  delimiter: "\t" | "," | ";" = "\t",
+): readonly (readonly TsvCell[])[] {
   const rows: TsvCell[][] = [[]];
-  const cell = /(?:"((?:[^"]|"")*)"|([^\t\r\n]*))(\t|\r\n|\n|\r|$)/gy;
+  const cell = new RegExp(
+    `(?:"((?:[^"]|"")*)"|([^${delimiter}\\r\\n]*))(${delimiter}|\\r\\n|\\n|\\r|$)`,
+    "gy",
+  );
   for (let match = cell.exec(text); match !== null; match = cell.exec(text)) {
     const [all, quoted, plain = "", end] = match;
     rows.at(-1)?.push(
@@ -31,7 +37,7 @@ export function parseTsv(text: string): readonly (readonly TsvCell[])[] {
         : { text: quoted.replaceAll('""', '"'), isQuoted: true },
     );
     if (end === "" || all === "") break;
-    if (end !== "\t") {
+    if (end !== delimiter) {
       if (cell.lastIndex === text.length) break;
       rows.push([]);
     }

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { type ResourceDescription, shownFields } from "../service/facts.ts";
 import type { Selection } from "../cells/selection.ts";
 import { SelectionBar } from "../cells/selection_bar.tsx";
+import { ImportDialog } from "../imports/import_dialog.tsx";
 import { hasSlash, keyOfRow, type Row } from "../service/resources.ts";
 import { useRows } from "../service/use_rows.ts";
 import { href } from "../shell/route.ts";
@@ -36,6 +37,7 @@ export function DataPage({ resource, path, query }: {
   const [wantsLive, setWantsLive] = useState(false);
   const [peeked, setPeeked] = useState<Peeked | null>(null);
   const [turn, setTurn] = useState(0);
+  const [isImporting, setIsImporting] = useState(false);
   const [, redraw] = useState(0);
   const count = useCount(resource, list, turn);
   const isLive = wantsLive && count !== null && count <= maxLiveRows;
@@ -64,6 +66,7 @@ export function DataPage({ resource, path, query }: {
       <div class="heading">
         <h1>{resource.title}</h1>
         {mayWrite && <a class="button" href={href(`${resource.place}/+new`)}>New row</a>}
+        {mayWrite && <button type="button" onClick={() => setIsImporting(true)}>Import …</button>}
         <ListTools
           {...{ resource, fields, list, wantsLive }}
           onLive={resource.live && !hasSlash(resource) ? setWantsLive : null}
@@ -91,6 +94,13 @@ export function DataPage({ resource, path, query }: {
           changed={live?.changed}
         />
       </PeekContext.Provider>
+      {isImporting && (
+        <ImportDialog
+          resource={resource}
+          onClose={() => setIsImporting(false)}
+          onWritten={refresh}
+        />
+      )}
       {peeked && <Peek peeked={peeked} onClose={() => setPeeked(null)} />}
       <Status {...{ resource, list, pages, live, count }} />
     </div>
