@@ -124,7 +124,7 @@ export interface SubscriptionTerms
   readonly since: string;
   readonly heldFrom?: string;
   readonly heldUntil?: string;
-  /** Terms from this time until the next stored terms were dropped, and so are unknown. */
+  /** Start of the dropped terms between this and the next element of the history, if any. */
   readonly unknownFrom?: string;
 }
 

@@ -86,7 +86,7 @@ function imagesOf({ rowChange: { before, after } }: DeferredEvaluation): readonl
   return [before, after].filter((image) => image !== null);
 }
 
-/** The estimated evaluation steps that a database can perform in about one second. */
+/** The estimated number of evaluation steps that a database performs in about one second. */
 export const maxStepsOfPart = 500_000_000;
-/** The estimated cost of a statement without evaluations, as a number of steps. */
+/** The fixed cost of a statement, in steps. The steps of its evaluations are added to this cost. */
 const stepsOfStatement = 1_000_000;

@@ -23,7 +23,8 @@ export async function acceptQuotedStrings(
     open: (path, readOnly, extensions) =>
       (readOnly ? nodeSqlite : nodeSqliteWithStrings).open(path, readOnly, extensions),
   };
-  // If this process has the file open with another library, those views and triggers stay unusable.
+  // Opening fails if this process has the file open with another library. `library` then opens the
+  // file, but statements that use a view or trigger with quoted strings fail.
   return await open(quoting.has("view") ? nodeSqliteWithStrings : ofWriter)
     .catch(() => open(library));
 }

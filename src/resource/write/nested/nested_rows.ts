@@ -44,7 +44,7 @@ export interface RelateStep {
   readonly changes: readonly RelationChange[];
 }
 
-/** The changes of one relation of the row `around`. Another step creates new rows. */
+/** Related rows to connect to and disconnect from the row `around`, by one relation. */
 export interface RelationChange {
   readonly around: NestedRow;
   readonly connect: readonly NestedRow[];
