@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { Ajv } from "ajv";
+import { Ajv, type ValidateFunction } from "ajv";
 import fc from "fast-check";
 import {
   all,
@@ -149,8 +149,7 @@ for (const engine of engineOfEachDialect) {
 type Member = any;
 
 async function checkDocumented(service: Service, document: Member): Promise<void> {
-  const ajv = new Ajv({ strict: false, validateFormats: false });
-  ajv.addSchema(document, "document");
+  const validatorOf = validators(document);
   for (const [path, item] of Object.entries<Member>(document.paths)) {
     for (const [method, operation] of Object.entries<Member>(item)) {
       for (const user of ["", "ada"]) {
@@ -162,7 +161,7 @@ async function checkDocumented(service: Service, document: Member): Promise<void
         }
         const [type = ""] = (response.headers.get("content-type") ?? "").split(";");
         if (type === "text/event-stream") await response.body?.cancel();
-        else await checkBody(await response.text(), type, documented, { ajv, where });
+        else await checkBody(await response.text(), type, documented, { validatorOf, where });
         for (const name of Object.keys(response.status < 300 ? documented.headers ?? {} : {})) {
           if (["ETag", "Location", "RateLimit"].includes(name)) {
             assertEquals(response.headers.has(name), true, `${where}: ${name}`);
@@ -207,22 +206,34 @@ async function checkBody(
   body: string,
   type: string,
   documented: Member,
-  { ajv, where }: { readonly ajv: Ajv; readonly where: string },
+  { validatorOf, where }: {
+    readonly validatorOf: (schema: Member) => ValidateFunction;
+    readonly where: string;
+  },
 ): Promise<void> {
   if (body === "") return assertEquals(documented.content, undefined, where);
   const content = documented.content?.[type];
   if (content === undefined) throw new Error(`${where}: ${type} is not documented`);
   if (!/json/.test(type)) return;
-  const validate = ajv.compile(inDocument(content.schema));
+  const validate = validatorOf(content.schema);
   if (!validate(JSON.parse(body))) {
     throw new Error(`${where}: ${body}\n${JSON.stringify(validate.errors)}`);
   }
   await Promise.resolve();
 }
 
-/** The same schema outside of the document that its references lead into. */
-function inDocument(schema: Member): Member {
-  return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#', '"$ref":"document#'));
+/** Validators of the schemas of a document. One that several answers share is compiled once. */
+function validators(document: Member): (schema: Member) => ValidateFunction {
+  const ajv = new Ajv({ strict: false, validateFormats: false });
+  ajv.addSchema(document, "document");
+  const compiled = new Map<string, ValidateFunction>();
+  return (schema) => {
+    // Outside of the document, into which its references lead.
+    const text = JSON.stringify(schema).replaceAll('"$ref":"#', '"$ref":"document#');
+    const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text));
+    compiled.set(text, validate);
+    return validate;
+  };
 }
 
 function resolved(member: Member, document: Member): Member {
