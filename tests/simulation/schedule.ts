@@ -9,8 +9,11 @@ export interface ScheduleOutcome {
   readonly events: number;
 }
 
-const users = ["ada", "bob", "root"] as const;
-const queries = ["", "", "filter=rank>3", "include=project", "filter=rank>3&include=project"];
+const users = ["ada", "ada", "bob", "bob", "root"] as const;
+const queries = [
+  ...["", "", "", "filter=rank>3"],
+  ...["include=project", "filter=rank>3&include=project"],
+];
 const maxSteps = 20_000;
 const writerCount = 3;
 
@@ -65,9 +68,9 @@ class Schedule {
       this.#followers.push(new StreamFollower(interest, scheduler));
     }
     // Some clients are there before the first write.
-    for (const one of this.#followers) if (chance.once(2)) one.connect(this.#app());
-    const before = chance.once(2);
-    if (before) await this.#rest();
+    const early = chance.pick([1, 1, 2, 4]);
+    for (const one of this.#followers) if (chance.once(early)) one.connect(this.#app());
+    if (!chance.once(4)) await this.#rest();
     scheduler.begin(this.#seed);
     for (let index = 0; index < writerCount; index++) void this.#write(index);
     for (const one of this.#followers) void this.#live(one);
@@ -123,7 +126,7 @@ class Schedule {
     const chance = this.#chance;
     const id = 1 + chance.below(7);
     const text = `t${chance.below(1_000_000)}`;
-    switch (chance.below(6)) {
+    switch (chance.below(8)) {
       case 0:
         return await this.#send("POST", "/api/items", {
           ...{ id, projectId: this.#project(), rank: chance.below(10), title: text },
@@ -131,8 +134,10 @@ class Schedule {
       case 1:
         return await this.#send("DELETE", `/api/items/${id}`);
       case 2:
+      case 5:
         return await this.#send("PATCH", `/api/items/${id}`, { projectId: this.#project() });
       case 3:
+      case 6:
         return await this.#send("PATCH", `/api/projects/${1 + chance.below(3)}`, {
           ownerId: chance.pick(["ada", "bob"]),
         });
@@ -178,7 +183,7 @@ class Schedule {
   #statement(): string {
     const chance = this.#chance;
     const id = 1 + chance.below(7);
-    switch (chance.below(6)) {
+    switch (chance.below(8)) {
       case 0:
         return `INSERT INTO items (id, project_id, rank, title)
           VALUES (${id}, ${this.#project() ?? "NULL"}, ${chance.below(10)}, 'n${chance.below(1e6)}')
@@ -186,8 +191,10 @@ class Schedule {
       case 1:
         return `DELETE FROM items WHERE id = ${id}`;
       case 2:
+      case 5:
         return `UPDATE items SET project_id = ${this.#project() ?? "NULL"} WHERE id = ${id}`;
       case 3:
+      case 6:
         return `UPDATE projects SET owner_id = '${chance.pick(["ada", "bob"])}'
           WHERE id = ${1 + chance.below(3)}`;
       case 4:

@@ -71,7 +71,7 @@ export class Scheduler {
   begin(seed: number): void {
     const chance = this.#chance = new Chance(seed);
     this.#weights = Object.fromEntries(
-      stepKinds.map((kind) => [kind, chance.pick([1, 4, 4, 4, 16])]),
+      stepKinds.map((kind) => [kind, chance.pick([1, 8, 8, 64])]),
     );
     this.#timerShare = chance.pick([0, 0, 40, 12]);
     this.#earlyUntilMs = this.#nowMs + maxEarlyMs;
