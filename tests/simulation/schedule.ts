@@ -1,7 +1,9 @@
 import type { App } from "../../src/app/app.ts";
 import { Chance } from "../live/checker/chance.ts";
 import { type Interest, StreamFollower } from "./follower.ts";
+import { OrderWriter } from "./orders.ts";
 import type { SimulatedService } from "./service.ts";
+import { firstItems, ItemWriter } from "./writers.ts";
 
 /** The result of one schedule. */
 export interface ScheduleOutcome {
@@ -33,12 +35,21 @@ class Schedule {
   readonly #seed: number;
   readonly #followers: StreamFollower[] = [];
   readonly #failures: string[] = [];
+  readonly #items: ItemWriter;
+  readonly #orders: OrderWriter;
   #writers = 0;
 
   constructor(service: SimulatedService, seed: number) {
     this.#service = service;
     this.#seed = seed;
     this.#chance = new Chance(seed);
+    const parts = {
+      ...{ scheduler: service.scheduler, chance: this.#chance, outside: service.outside },
+      app: () => this.#app(),
+      fail: (text: string) => this.#fail(text),
+    };
+    this.#items = new ItemWriter(parts);
+    this.#orders = new OrderWriter(parts, `u${seed}`, service.storage);
   }
 
   async prepare(): Promise<void> {
@@ -50,10 +61,13 @@ class Schedule {
       `INSERT INTO projects (id, owner_id, name) VALUES (1, 'ada', 'a'), (2, 'bob', 'b'),
         (3, 'ada', 'c'), (90, 'ada', 'ada'), (91, 'bob', 'bob')`,
     );
-    await run(
-      `INSERT INTO items (id, project_id, rank, title) VALUES (1, 1, 5, 's'), (2, 1, 1, 't'),
-        (3, 2, 5, 'u'), (4, 3, 9, 'v'), (5, NULL, 7, 'w')`,
-    );
+    for (const [id, row] of firstItems) {
+      const { projectId, rank, title } = row ?? {};
+      await run(
+        `INSERT INTO items (id, project_id, rank, title)
+          VALUES (${id}, ${projectId ?? "NULL"}, ${rank}, '${title}')`,
+      );
+    }
     // Pages of a snapshot are shared for two seconds, and polls find the writes above.
     await scheduler.advance(3_000);
     observations.length = 0;
@@ -71,19 +85,23 @@ class Schedule {
     const early = chance.pick([1, 1, 2, 4]);
     for (const one of this.#followers) if (chance.once(early)) one.connect(this.#app());
     if (!chance.once(4)) await this.#rest();
-    scheduler.begin(this.#seed);
+    const hasFaults = chance.once(2);
+    scheduler.begin(this.#seed, hasFaults);
     for (let index = 0; index < writerCount; index++) void this.#write(index);
     for (const one of this.#followers) void this.#live(one);
     const isDone = () => this.#writers === 0;
     if (!await scheduler.run(isDone, maxSteps)) this.#fail("the writes do not end");
+    scheduler.endFaults();
     await this.#reachEnd();
     scheduler.open();
     await scheduler.drain();
     await this.#compare();
+    await this.#checkWrites();
     for (const one of this.#followers) one.disconnect();
     await scheduler.drain();
     for (const observation of this.#service.observations) {
-      if (observation.kind !== "notice" && observation.kind !== "store_in_memory") {
+      const isFine = scheduler.faults.length > 0 && faultKinds.has(observation.kind);
+      if (observation.kind !== "notice" && !isFine) {
         this.#fail(`observed ${Deno.inspect(observation)}`);
       }
     }
@@ -115,97 +133,11 @@ class Schedule {
     const count = 1 + this.#chance.below(4);
     for (let index = 0; index < count; index++) {
       await scheduler.pass("request", `writer ${writer}`);
-      if (this.#chance.once(2)) await this.#writeByApi();
-      else await this.#writeBySql();
+      if (this.#chance.once(4)) await this.#orders.orderOnce();
+      else await this.#items.writeOnce();
     }
     this.#writers--;
     scheduler.noteActivity();
-  }
-
-  async #writeByApi(): Promise<void> {
-    const chance = this.#chance;
-    const id = 1 + chance.below(7);
-    const text = `t${chance.below(1_000_000)}`;
-    switch (chance.below(8)) {
-      case 0:
-        return await this.#send("POST", "/api/items", {
-          ...{ id, projectId: this.#project(), rank: chance.below(10), title: text },
-        });
-      case 1:
-        return await this.#send("DELETE", `/api/items/${id}`);
-      case 2:
-      case 5:
-        return await this.#send("PATCH", `/api/items/${id}`, { projectId: this.#project() });
-      case 3:
-      case 6:
-        return await this.#send("PATCH", `/api/projects/${1 + chance.below(3)}`, {
-          ownerId: chance.pick(["ada", "bob"]),
-        });
-      case 4:
-        return await this.#send("PATCH", `/api/items/${id}`, { rank: chance.below(10) });
-      default:
-        return await this.#send("PATCH", `/api/items/${id}`, { title: text });
-    }
-  }
-
-  async #send(method: string, path: string, body?: unknown): Promise<void> {
-    const { scheduler } = this.#service;
-    scheduler.trace?.(`    ${method} ${path} ${JSON.stringify(body ?? null)}`);
-    const headers = { "x-user": "root", "content-type": "application/json" };
-    const request = new Request(`http://test${path}`, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const response = await this.#app().fetch(request);
-    scheduler.trace?.(`    ${method} ${path}: ${response.status}`);
-    if (![200, 201, 204, 404, 409].includes(response.status)) {
-      this.#fail(`${method} ${path}: ${response.status} ${await response.text()}`);
-    } else await response.body?.cancel();
-    scheduler.noteActivity();
-  }
-
-  async #writeBySql(): Promise<void> {
-    const chance = this.#chance;
-    const { outside, scheduler } = this.#service;
-    const texts = Array.from({ length: chance.pick([1, 1, 2, 3]) }, () => this.#statement());
-    scheduler.trace?.(`    ${texts.join("; ")}`);
-    const [first] = texts;
-    if (texts.length === 1 && first !== undefined) {
-      await outside.query({ text: first, values: [] });
-    } else {
-      await outside.transaction(async (tx) => {
-        for (const text of texts) await tx.query({ text, values: [] });
-      });
-    }
-  }
-
-  #statement(): string {
-    const chance = this.#chance;
-    const id = 1 + chance.below(7);
-    switch (chance.below(8)) {
-      case 0:
-        return `INSERT INTO items (id, project_id, rank, title)
-          VALUES (${id}, ${this.#project() ?? "NULL"}, ${chance.below(10)}, 'n${chance.below(1e6)}')
-          ON CONFLICT (id) DO UPDATE SET rank = excluded.rank`;
-      case 1:
-        return `DELETE FROM items WHERE id = ${id}`;
-      case 2:
-      case 5:
-        return `UPDATE items SET project_id = ${this.#project() ?? "NULL"} WHERE id = ${id}`;
-      case 3:
-      case 6:
-        return `UPDATE projects SET owner_id = '${chance.pick(["ada", "bob"])}'
-          WHERE id = ${1 + chance.below(3)}`;
-      case 4:
-        return `UPDATE items SET rank = ${chance.below(10)} WHERE project_id = ${this.#project()}`;
-      default:
-        return `UPDATE items SET title = 's${chance.below(1_000_000)}' WHERE id = ${id}`;
-    }
-  }
-
-  #project(): number | null {
-    return this.#chance.pick([1, 2, 3, null]);
   }
 
   /** Every client reads until it has the last rows, which every client may read. */
@@ -248,6 +180,21 @@ class Schedule {
     }
   }
 
+  async #checkWrites(): Promise<void> {
+    const { base } = this.#service;
+    const text = "SELECT id, project_id, rank, title, version FROM items";
+    const { rows } = await base.query({ text, values: [] });
+    this.#items.readAll(
+      new Map(rows.map(([id, projectId, rank, title, version]) => [
+        Number(id),
+        { projectId, rank, title, version },
+      ])),
+    );
+    const fault = this.#items.history.check();
+    if (fault !== null) this.#fail(fault);
+    await this.#orders.check(base);
+  }
+
   #blame({ name, story }: StreamFollower, text: string): void {
     this.#fail(`${name}: ${text}\n  ${story.join("\n  ")}`);
   }
@@ -264,6 +211,12 @@ class Schedule {
 function hasMark({ rows, isSynced, interest: { user } }: StreamFollower, mark: number): boolean {
   return isSynced && rows.has(user === "bob" ? mark + 1 : mark);
 }
+
+/** What the service may report if calls have failed. */
+const faultKinds: ReadonlySet<string> = new Set([
+  ...["request_failed", "stream_failed", "changes_unread", "live_upkeep_failed"],
+  ...["idempotency_store_failed", "limits_unshared"],
+]);
 
 /** Virtual time in which every client must have received a change. */
 const maxWaitMs = 60_000;

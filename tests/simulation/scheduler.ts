@@ -40,6 +40,10 @@ export class Scheduler {
   #chance: Chance = new Chance(0);
   #weights: Readonly<Record<string, number>> = {};
   #timerShare = 0;
+  /** The faults of the schedule until now. */
+  faults: string[] = [];
+  #faultsLeft = 0;
+  #callsToFault = 0;
   #isOpen = true;
   #waiting: Step[] = [];
   #timers: Timer[] = [];
@@ -68,14 +72,38 @@ export class Scheduler {
   }
 
   /** Begins a schedule: from now on, every call at a seam waits. */
-  begin(seed: number): void {
+  begin(seed: number, hasFaults: boolean): void {
     const chance = this.#chance = new Chance(seed);
     this.#weights = Object.fromEntries(
       stepKinds.map((kind) => [kind, chance.pick([1, 8, 8, 64])]),
     );
     this.#timerShare = chance.pick([0, 0, 40, 12]);
     this.#earlyUntilMs = this.#nowMs + maxEarlyMs;
+    this.#faultsLeft = hasFaults && chance.once(2) ? 1 + chance.below(3) : 0;
+    this.#callsToFault = 1 + chance.below(maxCallsToFault);
+    this.faults = [];
     this.#isOpen = false;
+  }
+
+  /** Returns what goes wrong with this call, or null. The n-th call fails, for a random n. */
+  fault<Kind extends string>(kinds: readonly Kind[], label: string): Kind | null {
+    if (this.#isOpen || this.#faultsLeft === 0 || --this.#callsToFault > 0) return null;
+    this.#faultsLeft--;
+    this.#callsToFault = 1 + this.#chance.below(maxCallsToFault);
+    const kind = this.#chance.pick(kinds);
+    this.faults.push(kind);
+    this.trace?.(`fault ${kind}: ${label}`);
+    return kind;
+  }
+
+  /** Waits in virtual time. */
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#after(ms, resolve));
+  }
+
+  /** From now on, no call fails. */
+  endFaults(): void {
+    this.#faultsLeft = 0;
   }
 
   /** Ends the schedule: everything that waits continues, and later calls do not wait. */
@@ -195,6 +223,8 @@ export function installTimers({ clock }: Scheduler): () => void {
 }
 
 const firstTimestamp = Date.UTC(2026, 0, 1);
+
+const maxCallsToFault = 60;
 
 /** While steps wait, timers run only in this first part of a schedule: no call takes longer. */
 const maxEarlyMs = 1_500;

@@ -9,7 +9,9 @@ import type { Observation, Runtime } from "../../src/runtime/runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { Chance } from "../live/checker/chance.ts";
+import type { DenoKv } from "../../src/kv/deno_kv.ts";
 import { Scheduler } from "./scheduler.ts";
+import { SimulatedKv } from "./simulated_kv.ts";
 import { CommitHints, simulatedDriver } from "./simulated_driver.ts";
 
 export const projects = table("projects", {
@@ -26,6 +28,13 @@ export const items = table("items", {
   version: integer().notNull().default(1),
 });
 
+export const orders = table("orders", { id: integer().primaryKey(), title: text() });
+
+export const paid = table("paid", { id: integer().primaryKey(), title: text() });
+
+/** The budget of each user, who pays a token for each row in `paid`. */
+export const orderBudget = { capacity: 2, refillPerMinute: 0 };
+
 /** Two simulated processes with one database. */
 export interface SimulatedService {
   readonly scheduler: Scheduler;
@@ -34,6 +43,8 @@ export interface SimulatedService {
   /** The database as another program uses it, with seams. */
   readonly outside: Database;
   readonly apps: readonly App[];
+  /** Where the responses of requests with an idempotency key are stored. */
+  readonly storage: "kv" | "db";
   readonly observations: Observation[];
   close(): Promise<void>;
 }
@@ -54,14 +65,17 @@ export async function openService(seed: number): Promise<SimulatedService> {
     observe: (observation) => void observations.push(observation),
   };
   const base = await openDatabase("sqlite::memory:", { clock: scheduler.clock });
-  await base.createTables([projects, items]);
+  await base.createTables([projects, items, orders, paid]);
+  const kv = new SimulatedKv(scheduler);
+  const storage = chance.pick(["kv", "db"] as const);
   const open = (name: string) => {
     const process = { name, hints: new CommitHints(scheduler) };
     return openDatabase(simulatedDriver(base.driver, scheduler, process));
   };
   const apps: App[] = [];
   while (apps.length < processCount) {
-    const app = await openApp(await open(`app ${apps.length}`), runtime);
+    const name = `app ${apps.length}`;
+    const app = await openApp({ db: await open(name), kv: kv.open(name), storage, runtime });
     await warmUp(app);
     apps.push(app);
   }
@@ -69,8 +83,7 @@ export async function openService(seed: number): Promise<SimulatedService> {
     scheduler,
     base,
     outside: await open("outside"),
-    apps,
-    observations,
+    ...{ apps, storage, observations },
     async close() {
       for (const app of apps) await app.close();
       await base.close();
@@ -79,16 +92,24 @@ export async function openService(seed: number): Promise<SimulatedService> {
   };
 }
 
-function openApp(db: Database, runtime: Runtime): Promise<App> {
+interface ProcessOptions {
+  readonly db: Database;
+  readonly kv: DenoKv;
+  readonly storage: "kv" | "db";
+  readonly runtime: Runtime;
+}
+
+function openApp({ db, kv, storage, runtime }: ProcessOptions): Promise<App> {
   const writers = { create: () => all(), update: () => all(), delete: () => all() };
   const rows = (user: { readonly id: string }) =>
     user.id === "root" ? all() : rsql`project.ownerId==${user.id}`;
   const own = (user: { readonly id: string }) =>
     user.id === "root" ? all() : rsql`ownerId==${user.id}`;
   return createApp({
-    db,
+    ...{ db, kv, runtime },
+    idempotency: { storage },
+    abuseProtection: { budget: { classes: { authenticated: orderBudget } } },
     secret: "a secret for the tests only",
-    runtime,
     subscribe: { maxPerUser: 1_000, maxPerAddress: 1_000 },
     auth: {
       middleware: async (context, next) => {
@@ -98,9 +119,16 @@ function openApp(db: Database, runtime: Runtime): Promise<App> {
       },
     },
     resources: [
-      resource(projects, { id: projects.id, auth: { ...writers, read: own, subscribe: own } }),
+      resource(orders, { id: orders.id, auth: writers, cost: free }),
+      resource(paid, { id: paid.id, auth: writers, cost: { ...free, create: 1 } }),
+      resource(projects, {
+        id: projects.id,
+        cost: free,
+        auth: { ...writers, read: own, subscribe: own },
+      }),
       resource(items, {
         id: items.id,
+        cost: free,
         auth: { ...writers, read: rows, subscribe: rows },
         etag: { versionField: items.version },
         relations: {
@@ -110,6 +138,8 @@ function openApp(db: Database, runtime: Runtime): Promise<App> {
     ],
   });
 }
+
+const free = { read: 0, create: 0, update: 0, delete: 0 };
 
 /** Limits that a few rows and changes already reach. */
 function smallLimits(chance: Chance): Partial<LiveLimits> {
@@ -129,11 +159,11 @@ function smallLimits(chance: Chance): Partial<LiveLimits> {
 
 /** Loads the modules that requests load when they first need them: loading takes real time. */
 async function warmUp(app: App): Promise<void> {
-  const send = async (method: string, path: string, body?: unknown, match?: string) => {
-    const headers = { "x-user": "root", "content-type": "application/json" };
+  const send = async (method: string, path: string, body?: unknown, more = {}) => {
+    const headers = { "x-user": "root", "content-type": "application/json", ...more };
     const request = new Request(`http://test/api/${path}`, {
       method,
-      headers: { ...headers, ...(match === undefined ? {} : { "if-match": match }) },
+      headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const { status, body: stream } = await app.fetch(request);
@@ -143,11 +173,14 @@ async function warmUp(app: App): Promise<void> {
   await send("POST", "projects", { id: 1, ownerId: "ada" });
   await send("POST", "items", { id: 1, projectId: 1 });
   await send("PATCH", "items/1", { projectId: 1 });
-  await send("PATCH", "items/1", { rank: 1 }, 'W/"2"');
+  await send("PATCH", "items/1", { rank: 1 }, { "if-match": 'W/"2"' });
   await send("PATCH", "projects/1", { ownerId: "bob" });
   for (const query of ["", "include=project", "filter=rank>0", "filter=rank>0&include=project"]) {
     await send("GET", `items?${query}`);
     await send("GET", `items/subscribe?${query}`);
+  }
+  for (const path of ["orders", "paid", "orders"]) {
+    await send("POST", path, { title: "a" }, { "idempotency-key": "a", "x-user": path });
   }
   await send("DELETE", "items/1");
   await send("DELETE", "projects/1");

@@ -1,3 +1,4 @@
+import { DatabaseError, type DatabaseErrorKind } from "../../src/db/database_error.ts";
 import type { Connection, Driver, QueryResult } from "../../src/db/driver.ts";
 import { chain, type MaybePromise } from "../../src/runtime/maybe_promise.ts";
 import type { Statement } from "../../src/sql/fragment.ts";
@@ -25,14 +26,19 @@ export function simulatedDriver(
     ...(loneWrites === undefined ? {} : { loneWrites: stepped(loneWrites, "lone ") }),
     async transaction(work) {
       await scheduler.pass("write", `${name}: begin`);
+      const begins = scheduler.fault(beginFaults, `${name}: begin`);
+      if (begins !== null) throw failure("unavailable");
       const result = await base.transaction(async (connection) => {
         const result = await work(stepped(connection, "in transaction "));
         await scheduler.pass("commit", `${name}: commit`);
-        return result;
+        const fault = scheduler.fault(commitFaults, `${name}: commit`);
+        if (fault === "not committed, unknown") throw failure("unknown-outcome");
+        return { result, fault };
       });
       hints.committed();
       await scheduler.pass("result", `${name}: commit`);
-      return result;
+      if (result.fault === "committed, unknown") throw failure("unknown-outcome");
+      return result.result;
     },
     onCommit: (listener) => hints.add(listener),
     close: () => Promise.resolve(),
@@ -66,10 +72,26 @@ function runStepped(
       return result;
     });
   if (wait === undefined) return run();
-  return wait.then(run).then(async (result) => {
+  return wait.then(async () => {
+    const fault = scheduler.fault(isAutocommit ? writeFaults : readFaults, label);
+    if (fault === "unavailable") throw failure("unavailable");
+    if (fault === "hangs") await scheduler.sleep(hangMs);
+    const result = await run();
     await scheduler.pass("result", label);
+    if (fault === "committed, unknown") throw failure("unknown-outcome");
     return result;
   });
+}
+
+/** A statement that hangs takes longer than every time limit, and then runs. */
+const readFaults = ["unavailable", "hangs"] as const;
+const writeFaults = ["unavailable", "hangs", "committed, unknown"] as const;
+const beginFaults = ["unavailable"] as const;
+const commitFaults = ["committed, unknown", "not committed, unknown"] as const;
+const hangMs = 12_000;
+
+function failure(kind: DatabaseErrorKind): DatabaseError {
+  return new DatabaseError(kind, new Error("simulated"));
 }
 
 /** The listeners of one process for its commits. Each call of them is a step of its own. */
