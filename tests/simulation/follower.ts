@@ -24,7 +24,6 @@ export class StreamFollower {
   #isSynced = false;
   /** True after a reconnection: the client may then receive events again. */
   #mayRepeat = false;
-  #hasEmptyPage = false;
   #leaving: AbortController | null = null;
   events = 0;
 
@@ -105,9 +104,7 @@ export class StreamFollower {
     if (type === "invalidate") return this.#startOver();
     if (type === "existing") {
       // A page contains a list of rows.
-      const page = data["items"] as readonly Item[];
-      if (page.length === 0) this.#hasEmptyPage = true;
-      for (const item of page) {
+      for (const item of data["items"] as readonly Item[]) {
         const id = Number(item["id"]);
         if (this.rows.has(id) && !this.#mayRepeat) this.#fault(`existing ${id} again`);
         this.rows.set(id, item);
@@ -126,9 +123,7 @@ export class StreamFollower {
     }
     this.#seqs.set(id, seq);
     const isHeld = this.rows.has(id);
-    // On SQLite, the position of a page without rows can precede the read of the page.
-    const isTolerated = this.#mayRepeat || (type === "removed" && this.#hasEmptyPage);
-    if (isHeld === (type === "added") && !isTolerated) {
+    if (isHeld === (type === "added") && !this.#mayRepeat) {
       this.#fault(`${type} ${id}, held: ${isHeld}`);
     }
     if (item === undefined) this.rows.delete(id);
@@ -140,7 +135,6 @@ export class StreamFollower {
     this.#seqs.clear();
     this.#isSynced = false;
     this.#mayRepeat = false;
-    this.#hasEmptyPage = false;
     this.#token = "";
   }
 

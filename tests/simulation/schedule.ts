@@ -89,6 +89,7 @@ class Schedule {
     scheduler.begin(this.#seed, hasFaults);
     for (let index = 0; index < writerCount; index++) void this.#write(index);
     for (const one of this.#followers) void this.#live(one);
+    if (chance.once(6)) void this.#forgetChanges();
     const isDone = () => this.#writers === 0;
     if (!await scheduler.run(isDone, maxSteps)) this.#fail("the writes do not end");
     scheduler.endFaults();
@@ -125,6 +126,24 @@ class Schedule {
       if (!follower.isConnected) follower.connect(this.#app());
       else if (this.#chance.once(2)) follower.disconnect();
     }
+  }
+
+  /** Deletes recorded changes, as the service does after hours without a reader. */
+  async #forgetChanges(): Promise<void> {
+    const { base, scheduler } = this.#service;
+    for (let waits = this.#chance.below(12); waits > 0; waits--) {
+      await scheduler.pass("request", "waits");
+    }
+    await base.transaction(async (tx) => {
+      const run = (text: string) => tx.query({ text, values: [] });
+      const last = `(SELECT max(seq) FROM "_service_changes")`;
+      const mark = `(SELECT mark FROM "_service_changes" WHERE seq = ${last})`;
+      await run(`UPDATE "_service_meta" SET value = CAST(${last} AS TEXT) WHERE name = 'floor'`);
+      await run(`UPDATE "_service_meta" SET value = CAST(${mark} AS TEXT)
+        WHERE name = 'floor_mark'`);
+      await run(`DELETE FROM "_service_changes"`);
+    });
+    scheduler.trace?.("    all changes are forgotten");
   }
 
   async #write(writer: number): Promise<void> {

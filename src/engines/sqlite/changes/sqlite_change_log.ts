@@ -3,6 +3,7 @@ import type { Random } from "../../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../../sql/fragment.ts";
 import type { ChangeLog, ChangeLogStep } from "../../../db/changes/change_log.ts";
 import {
+  coversPosition,
   parseLogPosition,
   type Position,
   type SequencePosition,
@@ -33,6 +34,8 @@ const maxPerStep = 500;
 /** The size at which a step ends, in bytes of row images. It limits the memory in use. */
 const maxBytesPerStep = 16 * 1024 * 1024;
 const maxPerPurge = 5_000;
+/** How many times a read without rows runs, while other writes are committed during the read. */
+const maxEmptyReads = 3;
 
 const meta = (name: string) => `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 const last = (column: string) =>
@@ -131,18 +134,20 @@ class SqliteChangeLog implements ChangeLog {
     const { driver } = this.#options;
     const connection = limits === undefined ? driver : driver.reads(limits);
     const { text, values } = statement;
-    // The position is read first: `result` must contain all changes up to the position.
-    const before = await this.end();
-    const result = await connection.query({
-      text: `SELECT ${logEnd}, q.* FROM (${text}) AS q`,
-      values,
-    });
-    const [row] = result.rows;
-    return {
-      rows: result.rows.map((row) => row.slice(3)),
-      changed: 0,
-      position: row === undefined ? before : this.#position(row),
-    };
+    for (let tries = 1;; tries++) {
+      // The position is read first: `result` must contain all changes up to the position.
+      const before = await this.end();
+      const result = await connection.query({
+        text: `SELECT ${logEnd}, q.* FROM (${text}) AS q`,
+        values,
+      });
+      const [row] = result.rows;
+      const position = row === undefined ? before : this.#position(row);
+      // The read may have seen a change after `before`, with which a row has left the result.
+      const isExact = row !== undefined || coversPosition(before, await this.end());
+      if (!isExact && tries < maxEmptyReads) continue;
+      return { rows: result.rows.map((row) => row.slice(3)), changed: 0, position };
+    }
   }
 
   parse(token: string): Position | null {
