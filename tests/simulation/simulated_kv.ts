@@ -1,5 +1,5 @@
 import { deserialize, serialize } from "node:v8";
-import { encodeKey, encodePrefix, isBelowPrefix } from "../../src/kv/key_encoding.ts";
+import { encodeKey, encodePrefix } from "../../src/kv/key_encoding.ts";
 import type { DenoKv, DenoKvAtomic, DenoKvEntry } from "../../src/kv/deno_kv.ts";
 import type { KeyValueKey } from "../../src/kv/key_value.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -44,7 +44,7 @@ export class SimulatedKv {
   ): readonly DenoKvEntry[] => {
     const below = encodePrefix(prefix);
     const keys = [...this.#records.keys()].filter((key) =>
-      isBelowPrefix(below, key) && (start === undefined || key >= encodeKey(start)) &&
+      key !== below && key.startsWith(below) && (start === undefined || key >= encodeKey(start)) &&
       (end === undefined || key < encodeKey(end))
     ).toSorted();
     return (reverse ? keys.toReversed() : keys).flatMap((key) => {
