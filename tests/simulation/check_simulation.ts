@@ -5,6 +5,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: "string", default: "0" },
     schedules: { type: "string" },
+    streams: { type: "boolean", default: false },
     trace: { type: "boolean", default: false },
   },
 });
@@ -14,6 +15,7 @@ const beganAt = performance.now();
 const outcome = await simulate({
   seed: Number(values.seed),
   schedules,
+  onlyStreams: values.streams,
   ...(values.trace ? { trace: console.log } : {}),
 });
 const seconds = (performance.now() - beganAt) / 1_000;

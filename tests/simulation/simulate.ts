@@ -9,6 +9,7 @@ export const schedulesPerService = 128;
 export interface SimulateOptions {
   readonly seed: number;
   readonly schedules: number;
+  readonly onlyStreams?: boolean;
   trace?(line: string): void;
   readonly stopping?: AbortSignal;
 }
@@ -24,7 +25,7 @@ export interface SimulateOutcome {
 
 /** Runs the schedules from `seed` on. A schedule depends only on its seed and its service. */
 export async function simulate(options: SimulateOptions): Promise<SimulateOutcome> {
-  const { seed, schedules, stopping } = options;
+  const { seed, schedules, onlyStreams = false, stopping } = options;
   const isOne = schedules === 1;
   let [done, steps, events] = [0, 0, 0];
   while (done < schedules && !stopping?.aborted) {
@@ -35,7 +36,7 @@ export async function simulate(options: SimulateOptions): Promise<SimulateOutcom
     try {
       for (let at = first; at < first + schedulesPerService && at < seed + schedules; at++) {
         service.scheduler.trace = isOne && at === seed ? options.trace ?? null : null;
-        const outcome = await runSchedule(service, at);
+        const outcome = await runSchedule(service, { seed: at, onlyStreams });
         if (at < seed) continue;
         done++;
         events += outcome.events;
