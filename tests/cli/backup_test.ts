@@ -12,6 +12,7 @@ import { runRestoreCommand } from "../../src/cli/backup/run_restore_command.ts";
 import { startChild } from "../serve/child_process.ts";
 import { diskFolder } from "../support/disk.ts";
 import { scratchFolder } from "../support/scratch.ts";
+import { checkBackups } from "./backup_rounds.ts";
 
 const program = new URL("../../cli.ts", import.meta.url).pathname;
 
@@ -36,7 +37,7 @@ Deno.test("a backup was newer in one file than in the other", async () => {
     cwd: folder.path,
   });
   await child.printed(/writing/);
-  for (let n = 0; n < 40; n++) {
+  for (let n = 0; n < 20; n++) {
     const files = ["shop.db", "service.kv"].map((name) => ({
       ...{ path: at(name), copy: at(`${n}-${name}`) },
     }));
@@ -50,6 +51,11 @@ Deno.test("a backup was newer in one file than in the other", async () => {
   }
   child.signal("SIGKILL");
   await child.ended();
+});
+
+Deno.test("rows, credits and sessions of a restored backup are of one moment, and streams begin again", async () => {
+  const { streams, refused } = await checkBackups(2);
+  assertEquals([streams, refused], [4, 6]);
 });
 
 Deno.test("a writer that keeps its lock ends a backup, and nothing is left of it", async () => {
