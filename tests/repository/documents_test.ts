@@ -89,11 +89,14 @@ Deno.test("CHANGELOG.md begins with Unreleased and has the version of deno.json"
   }
 });
 
-Deno.test("the workflows run .ci/run, may only read, and pin their actions by commit", () => {
+Deno.test("the workflows run .ci/run, may only read unless they publish, and pin their actions by commit", () => {
+  const release = Deno.readTextFileSync(`${root}.github/workflows/release.yml`);
+  assertEquals(commandsOf(release).map((command) => command.split(" ")[2]), ["release", "site"]);
   for (const name of ["ci.yml", "release.yml"]) {
     const text = Deno.readTextFileSync(`${root}.github/workflows/${name}`);
     assertEquals(/^ +run: \.ci\/run$/m.test(text), true, name);
     assertEquals(/^permissions:\n {2}contents: read\n\n/m.test(text), true, name);
+    assertEquals(commandsOf(text).filter((command) => !isRunnable(name, command)), []);
     const actions = [...text.matchAll(/uses: (.*)$/gm)].map(([, action = ""]) => action);
     assertEquals(actions.filter((action) => !/^[\w/-]+@[0-9a-f]{40} # v[\d.]+$/.test(action)), []);
   }
