@@ -53,11 +53,25 @@ Deno.test("the commands of the documents answer on the demonstration", async () 
   const texts = ["README.md", "docs/queries.md"].map((file) =>
     Deno.readTextFileSync(new URL(file, root))
   );
-  const commands = texts.flatMap((text) => text.match(/^curl .*127\.0\.0\.1:8000.*$/gm) ?? [])
-    // An ellipsis stands for a value of an answer, and streams do not end.
-    .filter((command) => !/…|\/subscribe|\/__service\/live/.test(command));
-  assert(commands.length >= 8, `${commands.length} commands`);
-  for (const command of commands) {
+  const commands = texts.flatMap((text) =>
+    text.replaceAll(/\\\n\s*/g, "").match(/^curl .*127\.0\.0\.1:8000.*$/gm) ?? []
+  )
+    // An ellipsis stands for a value of an answer.
+    .filter((command) => !/…/.test(command));
+  const streams = commands.filter((command) => /^curl -g?N /.test(command));
+  assertEquals(streams.length, 4);
+  assert(commands.length >= 12, `${commands.length} commands`);
+  await Promise.all(streams.map(async (command) => {
+    const script = `exec ${command.replace("http://127.0.0.1:8000", url)} -sS`;
+    await using stream = new Deno.Command("sh", { args: ["-c", script], stdout: "piped" }).spawn();
+    let received = "";
+    for await (const text of stream.stdout.pipeThrough(new TextDecoderStream())) {
+      received += text;
+      if (/^event: .*\ndata: .*\n\n/m.test(received)) return;
+    }
+    throw new Error(`${command} ended without an event: ${received}`);
+  }));
+  for (const command of commands.filter((one) => !streams.includes(one))) {
     const script = `${command.replace("http://127.0.0.1:8000", url)} -sS --fail-with-body`;
     const { code, stdout } = await new Deno.Command("sh", { args: ["-c", script] }).output();
     const answer = new TextDecoder().decode(stdout);

@@ -2,6 +2,13 @@ import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type Child, startProgram } from "../serve/child_process.ts";
 
+/** The commands of docs/hosts.md: the service by npx, and by its launcher. */
+const [, shown = ""] = /```sh\n(npx resource-api [^`]*)```/.exec(
+  Deno.readTextFileSync(new URL("../../docs/hosts.md", import.meta.url)),
+) ?? [];
+const [byNpx = [], byLauncher = []] = shown.trim().split("\n")
+  .map((line) => [...line.replace(/ +#.*$/, "").split(" "), "--port", "0"]);
+
 /** Creates a SQLite file with the table `books` in a folder. */
 export function createShop(folder: string): void {
   const db = new DatabaseSync(`${folder}/shop.db`);
@@ -21,18 +28,20 @@ export async function checkService(
   env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const options = { cwd, env, maxLifeMs: 60_000 };
-  const args = ["shop.db", "--port", "0"];
-  const launcher = "node_modules/.bin/resource-api";
-  await using service = startProgram(["npx", "resource-api", ...args, "--write"], options);
-  await using stopped = startProgram([launcher, ...args], options);
-  await using killed = startProgram([launcher, ...args], options);
+  await using service = startProgram(byNpx, options);
+  const [launcher = ""] = byLauncher;
+  await using stopped = startProgram([launcher, "shop.db", "--port", "0"], options);
+  await using killed = startProgram(byLauncher, options);
   await useService(service);
   for (const one of [stopped, killed]) await one.printed(/\/healthz$/m);
   for (const one of [service, stopped]) one.signal("SIGTERM");
   killed.signal("SIGKILL");
   const [, code] = await Promise.all([service.ended(), stopped.ended(), killed.ended()]);
   assertEquals(code, 0);
-  assertMatch(service.stderr(), /"npx resource-api uninstall shop\.db\\" takes it away again/);
+  assertMatch(
+    service.stderr(),
+    /"npx resource-api uninstall (?:\.\/)?shop\.db\\" takes it away again/,
+  );
   assertEquals(/better-sqlite3/.test(service.stderr()), false, service.stderr());
 }
 
