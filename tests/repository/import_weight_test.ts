@@ -41,6 +41,14 @@ Deno.test("importing mod.ts does not load the SQLite of the host", () => {
   assertEquals(loaded.includes("node:sqlite"), false);
 });
 
+Deno.test("each reader thread loaded the whole dialect of SQLite, which it does not use", () => {
+  const needed = ({ files, later, types }: ModuleImports) =>
+    files.filter((path) => !later.includes(path) && !types.includes(path));
+  const loaded = loadedFrom("src/engines/sqlite/driver/reads/serve_reads.ts", needed);
+  assertEquals(loaded.has("src/engines/sqlite/driver/sqlite_file.ts"), true, "files are found");
+  assertEquals(loaded.has("src/engines/sqlite/sql/dialect.ts"), false);
+});
+
 /** Files that name Deno, each with the reason why it loads and works without it. */
 const mayNameDeno: Readonly<Record<string, string>> = {
   "src/db/file_permission.ts": "in a message",
@@ -73,15 +81,23 @@ function packagesOf(
   start: string,
   filesOf: (imports: ModuleImports) => readonly string[],
 ): ReadonlySet<string> {
+  const loaded = [...loadedFrom(start, filesOf)];
+  const packages = loaded.flatMap((file) => graph.get(file)?.packages ?? []);
+  return new Set(packages.map((specifier) => packageName(specifier) ?? specifier));
+}
+
+/** A file, and the files of the project that are loaded with it. */
+function loadedFrom(
+  start: string,
+  filesOf: (imports: ModuleImports) => readonly string[],
+): ReadonlySet<string> {
   const seen = new Set<string>();
-  const packages = new Set<string>();
   const waiting = [start];
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     const imports = graph.get(file);
     if (seen.has(file) || imports === undefined) continue;
     seen.add(file);
     waiting.push(...filesOf(imports));
-    for (const specifier of imports.packages) packages.add(packageName(specifier) ?? specifier);
   }
-  return packages;
+  return seen;
 }

@@ -5,6 +5,8 @@ export interface ModuleImports {
   readonly files: readonly string[];
   /** Those of the files that are imported by a call, when it is reached. */
   readonly later: readonly string[];
+  /** Those of the files of which only types are imported. */
+  readonly types: readonly string[];
   /** `npm:postgres@^3.4.9`, `node:crypto`. */
   readonly packages: readonly string[];
 }
@@ -93,15 +95,22 @@ interface InfoModule {
 function imports(module: InfoModule): ModuleImports {
   const files = new Set<string>();
   const later = new Set<string>();
+  const types = new Set<string>();
   const packages = new Set<string>();
   for (const { specifier, isDynamic = false, code, type } of module.dependencies ?? []) {
     const target = code?.specifier ?? type?.specifier ?? specifier;
     if (isOwn(target) && !isStandIn(target)) {
       files.add(ownPath(target));
       if (isDynamic) later.add(ownPath(target));
+      if (code === undefined) types.add(ownPath(target));
     } else packages.add(isStandIn(target) ? specifier : target);
   }
-  return { files: [...files], later: [...later], packages: [...packages] };
+  return {
+    files: [...files],
+    later: [...later],
+    types: [...types],
+    packages: [...packages],
+  };
 }
 
 function pathsInLiterals(file: string): string[] {

@@ -6,6 +6,9 @@ import {
   type ApplicationFunctions,
   importFunctions,
 } from "./application_functions.ts";
+import type { Dialect } from "../../../sql/dialect.ts";
+import { hidingValues, sqliteDialect } from "../sql/dialect.ts";
+import { sqliteText } from "../sql/text_operators.ts";
 import { acceptQuotedStrings } from "./quoted_strings.ts";
 import { ReaderThreads } from "./reads/reader_threads.ts";
 import { type BusyRetry, retryWhileBusy, type SqliteConnection } from "./sqlite_connection.ts";
@@ -13,7 +16,6 @@ import { SqliteDriver } from "./sqlite_driver.ts";
 import { isBusyError, isUnwritable, toSqliteError } from "./sqlite_errors.ts";
 import {
   claimSqliteFile,
-  dialectFor,
   endJournal,
   openSqliteConnection,
   openWriter,
@@ -117,4 +119,14 @@ async function openClaimed(
     writer?.close();
     throw error;
   }
+}
+
+/** Returns a file's dialect. It hides bound values from the planner if no plan can use them. */
+function dialectFor(connection: SqliteConnection): Dialect {
+  const text = `SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat4'
+     OR (type = 'index' AND sql LIKE '%)%WHERE%') LIMIT 1`;
+  const usesValues = connection.run({ text, values: [] }).rows.length > 0;
+  const dialect = sqliteDialect({ text: sqliteText });
+  const withoutEstimates = hidingValues(dialect);
+  return usesValues ? { ...dialect, withoutEstimates } : withoutEstimates;
 }

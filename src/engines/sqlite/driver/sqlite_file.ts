@@ -8,12 +8,10 @@ import { withoutLogin } from "../../server_url.ts";
 import type { SqlValue } from "../../../sql/fragment.ts";
 import { isUnwritable } from "./sqlite_errors.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
-import type { Dialect } from "../../../sql/dialect.ts";
 import { fold } from "../../../sql/fold.ts";
 import { exactSumAggregate, metricFunctions } from "../sql/metrics.ts";
 import { jsonNumberFunction } from "../sql/json_path.ts";
-import { hidingValues, sqliteDialect } from "../sql/dialect.ts";
-import { foldFunctionName, likeFunctionName, sqliteText } from "../sql/text_operators.ts";
+import { foldFunctionName, likeFunctionName } from "../sql/text_operators.ts";
 import { rowBytesFunctionName, timeCheckFunctionName } from "../sql/time_check.ts";
 import { RowBytes, StatementDeadline } from "./read_limits.ts";
 import { matchesWildcards } from "../../../sql/wildcard_pattern.ts";
@@ -215,14 +213,4 @@ function leaveUnusedJournal(
   } catch (error) {
     if (library.errorName(error) === null) throw error;
   }
-}
-
-/** Returns a file's dialect. It hides bound values from the planner if no plan can use them. */
-export function dialectFor(connection: SqliteConnection): Dialect {
-  const text = `SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat4'
-     OR (type = 'index' AND sql LIKE '%)%WHERE%') LIMIT 1`;
-  const usesValues = connection.run({ text, values: [] }).rows.length > 0;
-  const dialect = sqliteDialect({ text: sqliteText });
-  const withoutEstimates = hidingValues(dialect);
-  return usesValues ? { ...dialect, withoutEstimates } : withoutEstimates;
 }
