@@ -82,7 +82,9 @@ export function useCellEdits(
       setEdit(null);
       commit.current = null;
       if (row !== null) onWritten(row);
-      if (cell !== null) activate(movedBy(cell, step, size));
+      // After a click on another cell, this cell is the active one.
+      const [down, right] = step;
+      if (cell !== null && (down !== 0 || right !== 0)) activate(movedBy(cell, step, size));
     },
     pasteText(text) {
       if (!mayWrite || cell === null || edit !== null) return;

@@ -91,6 +91,8 @@ export function Grid(
     focus: () => table.current?.focus({ preventScroll: true }),
     onWritten,
   });
+  // Another filter or order moves the rows below the editor.
+  useEffect(() => () => edits.commit.current?.(), [kept]);
   const toggle = (row: Row) => onSelect(toggled(kept.selection, row, resource));
   const keys = useGridKeys({
     resource,

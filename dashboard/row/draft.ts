@@ -19,6 +19,21 @@ export function draftOf(value: unknown, { type, wide }: FieldFacts): Draft {
   return { text: isText ? value : documentText(value, 2), isNull: false };
 }
 
+/** Returns the draft of a field from the JSON of its name and its value; no draft for other texts. */
+export function draftsOfText(
+  text: string | null,
+  { fields }: { readonly fields: readonly FieldFacts[] },
+): Drafts {
+  try {
+    const given: unknown = JSON.parse(text ?? "[]");
+    const [name, value] = Array.isArray(given) ? given : [];
+    const field = fields.find((one) => one.name === name);
+    return new Map(field === undefined ? [] : [[field.name, draftOf(value, field)]]);
+  } catch {
+    return new Map();
+  }
+}
+
 /** In a field of numbers and strings a string that looks like one has quotes. */
 const number = /^-?\d+(?:\.\d+)?(?:e[-+]?\d+)?$/i;
 

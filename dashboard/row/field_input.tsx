@@ -58,6 +58,9 @@ export function FieldInput({ field, value, draft, problem, isReadOnly, onDraft }
         {field.references && !shown.isNull && (
           <ReferenceLabel reference={field.references} value={shown.text} />
         )}
+        {isAddress(shown.text) && (
+          <a class="label" href={shown.text} target="_blank" rel="noopener noreferrer">Open</a>
+        )}
         {draft && (
           <button
             type="button"
@@ -72,6 +75,11 @@ export function FieldInput({ field, value, draft, problem, isReadOnly, onDraft }
       {problem && <p class="problem" id={`${id}-problem`} role="alert">{field.name} {problem}</p>}
     </div>
   );
+}
+
+/** Returns true for the address of a page. Other schemes, such as `javascript:`, are never links. */
+function isAddress(text: string): boolean {
+  return /^https?:\/\/\S+$/i.test(text);
 }
 
 /** The text in the control of a new row that the operator has not written. */

@@ -64,7 +64,7 @@ function Related({ relation: { resource, field }, value, isOpen }: {
   readonly value: unknown;
   readonly isOpen: boolean;
 }) {
-  const { rows } = useRows();
+  const { rows, mayWrite } = useRows();
   const [wants, setWants] = useState(isOpen);
   const [found, setFound] = useState<readonly Row[] | Error | null>(null);
   const isNamed = value !== null && value !== undefined;
@@ -105,6 +105,14 @@ function Related({ relation: { resource, field }, value, isOpen }: {
       )}
       <p>
         <a href={href(resource.place, { filter })}>Show in {resource.title}</a>
+        {mayWrite && (
+          <>
+            {" · "}
+            <a href={href(`${resource.place}/+new`, { set: JSON.stringify([field.name, value]) })}>
+              New row of {resource.title}
+            </a>
+          </>
+        )}
       </p>
     </details>
   );

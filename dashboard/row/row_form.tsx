@@ -17,19 +17,21 @@ import { FieldInput } from "./field_input.tsx";
 import { createRow, type Saved, saveRow, type TaggedRow } from "./save_row.ts";
 
 /** The fields of a row as they are edited; a save sends those that were changed. */
-export function RowForm({ resource, rowKey, place, base, onReload }: {
+export function RowForm({ resource, rowKey, place, base, first: given = noDrafts, onReload }: {
   readonly resource: ResourceDescription;
   /** Null for a new row. */
   readonly rowKey: readonly string[] | null;
   /** The path of the page, by which unsaved edits are kept. */
   readonly place: string;
   readonly base: TaggedRow | null;
+  /** The first values of the fields of a new row. */
+  readonly first?: Drafts;
   readonly onReload: () => void;
 }) {
   const { rows, mayWrite } = useRows();
   const edits = useEdits();
   const [kept] = useState(() => edits.at(place));
-  const [drafts, setDrafts] = useState<Drafts>(kept?.drafts ?? noDrafts);
+  const [drafts, setDrafts] = useState<Drafts>(kept?.drafts ?? given);
   const [outcome, setOutcome] = useState<Saved | null>(null);
   const [first] = useState(base);
   // The kept edits change the row as the operator has read it, so that a conflict is noticed.

@@ -10,6 +10,7 @@ import { equals } from "../data/column_filters.ts";
 import { usePlaces } from "../data/list_places.ts";
 import { ChangeLog } from "./change_log.tsx";
 import { DeletedRow } from "./deleted_row.tsx";
+import { draftsOfText } from "./draft.ts";
 import { RelatedRows } from "./related_rows.tsx";
 import { RowForm } from "./row_form.tsx";
 import { readRow, type TaggedRow } from "./save_row.ts";
@@ -22,11 +23,13 @@ type ReadRow =
   | { readonly kind: "failed"; readonly error: Error };
 
 /** A row with all its fields, to be looked at and changed; without a key a new one. */
-export function RowPage({ resource, rowKey, place }: {
+export function RowPage({ resource, rowKey, place, set }: {
   readonly resource: ResourceDescription;
   readonly rowKey: readonly string[] | null;
   /** The path of the page, by which its unsaved edits are kept. */
   readonly place: string;
+  /** The name and the value of a field of a new row, as JSON; null for none. */
+  readonly set: string | null;
 }) {
   const { rows, mayWrite } = useRows();
   const places = usePlaces();
@@ -71,7 +74,12 @@ export function RowPage({ resource, rowKey, place }: {
       </div>
       {rowKey === null
         ? mayWrite
-          ? <RowForm {...{ resource, rowKey: null, place, base: null }} onReload={reload} />
+          ? (
+            <RowForm
+              {...{ resource, rowKey: null, place, base: null, first: draftsOfText(set, resource) }}
+              onReload={reload}
+            />
+          )
           : <p>Nothing can be written here.</p>
         : read === null
         ? <p class="quiet" role="status">Loading …</p>

@@ -33,7 +33,7 @@ export function PageAt({ route }: { readonly route: Route }) {
       const isNew = key === "+new";
       const rowKey = isNew ? null : keyOfText(key);
       if (rowKey === null && !isNew) return <Missing what={`The key ${key} is malformed.`} />;
-      return <RowPage key={place} {...{ resource, rowKey, place }} />;
+      return <RowPage key={place} {...{ resource, rowKey, place }} set={query.get("set")} />;
     }
     case "rights":
       return <RightsPage query={query} />;

@@ -70,6 +70,8 @@ test("cells are edited with the keyboard, and a save never overwrites what anoth
   await page.locator("#cell-1-1").click();
   await page.getByRole("gridcell", { name: "Unsaved", exact: true }).waitFor();
   assertEquals((await row(1)).title, "Unsaved");
+  await until(page, "document.activeElement?.role === 'grid'");
+  assertEquals(await active(), "View with a Grain of Sand");
   await done();
 });
 
@@ -114,6 +116,11 @@ test("cells are copied and pasted as TSV, with a preview, in one batch that noti
     { title: 'a "b"\tc', price: "1.50", note: "" },
     { title: "Plain", price: "12.00", note: null },
   ]);
+  // A batch by filter also advances the version, so that no older edit overwrites it.
+  const before = (await (await site.send("GET", "/api/books/1")).json()).version;
+  const many = { filter: "id==1", patch: { note: "many" } };
+  await (await site.send("PATCH", "/api/books/batch", many)).body?.cancel();
+  assertEquals((await (await site.send("GET", "/api/books/1")).json()).version, before + 1);
   // A single cell fills a larger range.
   await page.locator("#cell-0-3").click();
   await page.locator("#cell-1-3").click({ modifiers: ["Shift"] });

@@ -20,8 +20,15 @@ test("a list shows labels in place of foreign keys, and a row shows the rows tha
   const related = page.getByRole("region", { name: "books by authorId" });
   await related.getByRole("row", { name: /1 The Dispossessed novel/ }).waitFor();
   assertEquals(await related.locator("tbody tr").count(), 2);
+  await page.getByRole("link", { name: "New row of books" }).click();
+  await page.getByLabel("title text").fill("https://example.com/a");
+  await page.getByRole("link", { name: "Open" }).waitFor();
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByText("Saved.").or(page.getByRole("button", { name: "Delete …" })).waitFor();
+  assertEquals((await (await site.send("GET", "/api/books/5")).json()).authorId, 1);
+  await visit(page, "data/authors/1");
   await page.getByRole("link", { name: "Show in books" }).click();
-  await page.getByText("2 rows", { exact: true }).waitFor();
+  await page.getByText("3 rows", { exact: true }).waitFor();
   await done();
 });
 
