@@ -16,8 +16,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "A query parameter has an invalid value, occurs twice, or names a field that is unknown or " +
     "that this parameter does not accept. The detail names the parameter. Percent-encode a " +
     "filter in a URL, because the service reads a plain & in the filter as the start of " +
-    "another parameter. This problem also reports an invalid Host header, which must be a host " +
-    "with an optional port.",
+    "another parameter. This problem also reports a Host header that is not a host with an " +
+    "optional port.",
   "filter-parse-error":
     "The filter has a syntax error, names a field that is unknown or not filterable, or " +
     "compares a field with a value of another type. details.position is the offset of the first " +
