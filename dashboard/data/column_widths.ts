@@ -49,6 +49,7 @@ function storageKey(path: string): string {
 function usualWidth(field: FieldFacts): number {
   const name = 3 + field.name.length * 0.6;
   if (field.references) return Math.max(14, name);
+  if (field.wide || field.type === "bigint") return Math.max(13, name);
   if (isNumeric(field) || field.type === "boolean") return Math.max(8, name);
   return Math.max(field.enum ? 10 : field.type === "text" || field.type === "json" ? 18 : 14, name);
 }

@@ -28,12 +28,13 @@ export function readListQuery({ path }: ResourceDescription, query: URLSearchPar
   };
 }
 
-/** The fields that a query shows: those of every row, where it names none. */
+/** The fields that a query shows, in its order: those of every row, where it names none. */
 export function fieldsOf(
   resource: ResourceDescription,
   { columns }: ListQuery,
 ): readonly FieldFacts[] {
-  const chosen = listableFields(resource).filter(({ name }) => columns?.includes(name));
+  const byName = new Map(listableFields(resource).map((field) => [field.name, field]));
+  const chosen = (columns ?? []).flatMap((name) => byName.get(name) ?? []);
   return chosen.length === 0 ? shownFields(resource) : chosen;
 }
 

@@ -5,6 +5,7 @@ import {
   type ResourceDescription,
   shownFields,
 } from "../service/facts.ts";
+import { joinNames } from "../service/names.ts";
 import { toError } from "../service/use_report.ts";
 import { useRows } from "../service/use_rows.ts";
 import { changeQuery } from "../shell/route.ts";
@@ -55,26 +56,55 @@ function ColumnMenu({ resource, fields }: {
   readonly fields: readonly FieldFacts[];
 }) {
   const all = listableFields(resource);
-  const choose = (name: string, isShown: boolean) => {
-    const chosen = all.filter((field) => field.name === name ? isShown : fields.includes(field));
+  const write = (chosen: readonly FieldFacts[]) => {
     const names = chosen.map((field) => field.name);
-    const isDefault = names.join() === shownFields(resource).map((field) => field.name).join();
+    const isDefault = joinNames(names) ===
+      joinNames(shownFields(resource).map((field) => field.name));
     if (names.length > 0) chooseColumns(resource, isDefault ? null : names);
   };
+  const choose = (field: FieldFacts, isShown: boolean) =>
+    write(isShown ? [...fields, field] : fields.filter((one) => one !== field));
+  const move = (from: number, to: number) => {
+    const moved = fields[from];
+    if (moved !== undefined) write(fields.toSpliced(from, 1).toSpliced(to, 0, moved));
+  };
+  const hidden = all.filter((field) => !fields.includes(field));
   return (
     <details class="dropdown">
       <summary>Columns</summary>
       <fieldset>
         <legend class="unseen">Columns that are shown</legend>
-        {all.map((field) => (
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={fields.includes(field)}
-              onChange={({ currentTarget }) => choose(field.name, currentTarget.checked)}
-            />
-            {field.name}
-          </label>
+        {[...fields, ...hidden].map((field, at) => (
+          <div class="column-choice" key={field.name}>
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={at < fields.length}
+                onChange={({ currentTarget }) => choose(field, currentTarget.checked)}
+              />
+              {field.name}
+            </label>
+            {at < fields.length && fields.length > 1 && (
+              <>
+                <button
+                  type="button"
+                  disabled={at === 0}
+                  aria-label={`Move ${field.name} to the left`}
+                  onClick={() => move(at, at - 1)}
+                >
+                  ↑
+                </button>
+                <button
+                  type="button"
+                  disabled={at === fields.length - 1}
+                  aria-label={`Move ${field.name} to the right`}
+                  onClick={() => move(at, at + 1)}
+                >
+                  ↓
+                </button>
+              </>
+            )}
+          </div>
         ))}
         <button type="button" onClick={() => chooseColumns(resource, null)}>Show all</button>
       </fieldset>

@@ -18,8 +18,9 @@ export function FieldInput({ field, value, draft, problem, isReadOnly, onDraft }
   const id = `field-${field.name}`;
   const isNew = value === undefined;
   const write = (text: string) => onDraft({ text, isNull: false });
-  // The control of a new row shows the default.
-  const hint = hintOf(isNew ? { ...field, default: undefined } : field);
+  // The control of a new row shows the default, except for dates.
+  const showsDefault = isNew && field.type !== "date" && field.type !== "timestamp";
+  const hint = hintOf(showsDefault ? { ...field, default: undefined } : field);
   const described = [problem && `${id}-problem`, hint && `${id}-hint`].filter(Boolean).join(" ");
   return (
     <div class={`field ${draft ? "edited" : ""}`}>
@@ -84,8 +85,13 @@ function isAddress(text: string): boolean {
 
 /** The text in the control of a new row that the operator has not written. */
 function emptyText({ required, default: standard, nullable }: FieldFacts): string {
-  if (standard !== undefined) return `default: ${standard}`;
+  if (standard !== undefined) return `default: ${plainDefault(standard)}`;
   return required ? "required" : nullable ? "NULL" : "set by the service";
+}
+
+/** Returns the default without the quotes and the cast of SQL. */
+function plainDefault(text: string): string {
+  return text.replace(/^'([^']*)'(?:::[\w ."[\]]+)?$/, "$1");
 }
 
 /** The rules of a field in words. */
@@ -103,7 +109,7 @@ function hintOf(
       : [`${least} to ${most}${unit}`];
   return [
     ...(unique ? ["unique"] : []),
-    ...(standard === undefined ? [] : [`default ${standard}`]),
+    ...(standard === undefined ? [] : [`default ${plainDefault(standard)}`]),
     ...between(minLength, maxLength, " characters"),
     ...between(min, max, ""),
     ...(pattern === undefined ? [] : [`pattern ${pattern}`]),

@@ -4,6 +4,7 @@ import {
   boolean,
   createApp,
   type Database,
+  date,
   decimal,
   eq,
   integer,
@@ -21,8 +22,10 @@ import { fallibleSearch } from "../http/search_support.ts";
 
 const authors = table("authors", {
   id: integer().primaryKey(),
-  name: text().notNull(),
-  country: text(),
+  name: text().notNull().unique(),
+  country: text({ maxLength: 60 }),
+  born: date(),
+  seenAt: timestamp().as("seen_at"),
 });
 
 const books = table("books", {

@@ -32,7 +32,7 @@ test("a list shows labels in place of foreign keys, and a row shows the rows tha
   await done();
 });
 
-test("the width of a column follows the pointer and the keyboard, and is kept for each table", async ({ context }) => {
+test("the width and the order of the columns are changed, and kept for each table", async ({ context }) => {
   await using site = await startDashboardSite();
   const { page, done } = await openWatched(context, `${site.url}#/data/books`);
   const head = page.getByRole("columnheader", { name: "title" });
@@ -53,6 +53,14 @@ test("the width of a column follows the pointer and the keyboard, and is kept fo
   await until(page, `document.querySelectorAll("th")[2].offsetWidth === ${usual + 117}`);
   await head.locator(".resize").dblclick();
   await until(page, `document.querySelectorAll("th")[2].offsetWidth === ${usual}`);
+
+  // The order of the columns is kept, too.
+  await page.getByText("Columns", { exact: true }).click();
+  await page.getByRole("button", { name: "Move title to the left" }).click();
+  await until(page, `document.querySelectorAll("th")[1].innerText === "title"`);
+  await page.goto(`${site.url}#/`);
+  await page.getByRole("link", { name: "books" }).click();
+  await until(page, `document.querySelectorAll("th")[1]?.innerText === "title"`);
   await done();
 });
 

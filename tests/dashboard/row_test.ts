@@ -50,6 +50,39 @@ test("a row is created with an author who is found by name, refused where it is 
   await done();
 });
 
+test("a form shows the rules of its fields, and edits dates, timestamps and choices by inputs of their kind", async ({ context }) => {
+  await using site = await startDashboardSite();
+  const { page, done } = await openWatched(context, `${site.url}#/data/books/+new`);
+  await page.getByLabel("title text").and(page.getByPlaceholder("required")).waitFor();
+  const genre = page.getByLabel("genre text");
+  assertEquals(await genre.locator("option").allInnerTexts(), [
+    ...["default: novel", "essay", "novel", "poems"],
+  ]);
+  await page.getByLabel("note text").and(page.getByPlaceholder("NULL")).fill("x");
+  await page.getByLabel("note text").fill("");
+  await page.getByLabel("note text").and(page.getByPlaceholder("empty")).waitFor();
+  await page.getByLabel("facts json").fill("{bad");
+  await page.getByRole("alert").getByText(/^facts is not JSON/).waitFor();
+  await page.getByRole("button", { name: "Undo all" }).click();
+
+  await visit(page, "data/authors/1");
+  await page.getByText("at most 60 characters").waitFor();
+  await page.getByText("unique", { exact: true }).waitFor();
+  await page.getByLabel("born date").fill("1929-10-21");
+  await page.getByLabel("seenAt timestamp").fill("2024-02-29T12:30");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("Saved.").waitFor();
+  const row = await (await site.send("GET", "/api/authors/1")).json();
+  assertEquals([row.born, row.seenAt], ["1929-10-21", "2024-02-29T12:30:00.000Z"]);
+  // The input of a timestamp cannot hold microseconds, so the dashboard shows them as text.
+  const exact = "2024-02-29T12:30:00.123456Z";
+  await (await site.send("PATCH", "/api/authors/1", { seenAt: exact })).body?.cancel();
+  await page.reload();
+  await page.getByLabel("name text").waitFor();
+  assertEquals(await page.getByLabel("seenAt timestamp").inputValue(), exact);
+  await done();
+});
+
 test("a view as a user shows what that user may read, and writes nothing", async ({ context }) => {
   await using site = await startDashboardSite();
   const { page, done } = await openWatched(context, `${site.url}#/data/books`);
