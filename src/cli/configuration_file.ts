@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { ServeConfig } from "../app/serve.ts";
@@ -46,7 +46,17 @@ export async function importModule(path: string): Promise<Readonly<Record<string
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const place = /\(?(file:\S+:\d+:\d+)\)?/.exec(error.stack ?? "")?.[1];
+  const place = placeInUserCode(error.stack ?? "");
   const isKnown = place === undefined || error.message.includes("file:");
-  return isKnown ? error.message : `${error.message} (${fileURLToPath(place)})`;
+  return isKnown
+    ? error.message
+    : `${error.message} (${relative(Deno.cwd(), fileURLToPath(place))})`;
 }
+
+/** Returns the URL of the first position of a stack that is in no code of this package. */
+export function placeInUserCode(stack: string): string | undefined {
+  return stack.match(/file:\/\/[^\s()]+:\d+:\d+/g)
+    ?.find((one) => !one.startsWith(ownCode) && !one.includes("/node_modules/"));
+}
+
+const ownCode = new URL("../", import.meta.url).href;

@@ -303,7 +303,14 @@ Deno.test("a subject that cannot be served is one sentence on stderr, with exit 
     ],
     [
       ["--config", await file("throws.ts", "throw new Error('no luck')")],
-      /throws\.ts: no luck \(.*throws\.ts:1:7\)$/m,
+      /throws\.ts: no luck \(throws\.ts:1:7\)$/m,
+    ],
+    [
+      [
+        "--config",
+        await file("typo.ts", `import { text } from "${root}mod.ts";\ntext({ maxLenght: 5 });`),
+      ],
+      /did you mean "maxLength"\? \(typo\.ts:2:1\)$/m,
     ],
     [["--config", await file("broken.ts", "export default {")], /Cannot load broken\.ts/],
     [["--config", await file("bare.ts", "export default { db: {} }")], /needs db and a list/],

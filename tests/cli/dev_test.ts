@@ -81,7 +81,7 @@ Deno.test("dev serves a new project, adds columns at a save, and says what is wr
   await edit(tables, "  remarks: text()", "  notes: text()");
   const config = `${path}/service.config.ts`;
   await edit(config, "id: lists.id,", "id: lists.nope.key,");
-  await dev.logged(/Cannot read properties of undefined.*\n {4}at service\.config\.ts:\d+:\d+\n/);
+  await dev.logged(/Cannot read properties of undefined.*\(service\.config\.ts:\d+:\d+\)\n/);
   await edit(config, "id: lists.nope.key,", "id: lists.id,");
   await started();
   assertEquals(await statusOf(`${api}/tasks?select=notes`, { headers }), 200);

@@ -7,7 +7,7 @@ import { writeApiTypes } from "../../openapi/api_types.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
-import { loadConfiguration } from "../configuration_file.ts";
+import { loadConfiguration, placeInUserCode } from "../configuration_file.ts";
 import { pathExists } from "../path_exists.ts";
 import { printableLines } from "../printable.ts";
 import { exitWithParent } from "../restart_with_kv.ts";
@@ -86,10 +86,6 @@ function describeFault(error: unknown): string {
   const hint = isPortTaken ? ": stop the other program, or change the port" : "";
   const message = stripVTControlCharacters(error.message).replaceAll(here, "") + hint;
   const stacks = [error, error.cause].map((one) => one instanceof Error ? one.stack ?? "" : "");
-  const frame = stacks.reverse().join("\n").match(/file:\/\/[^\s()]+:\d+:\d+/g)
-    ?.find((one) => !one.startsWith(ownCode) && !one.includes("/node_modules/"))
-    ?.replace(here, "");
+  const frame = placeInUserCode(stacks.reverse().join("\n"))?.replace(here, "");
   return frame === undefined || message.includes(frame) ? message : `${message}\n    at ${frame}`;
 }
-
-const ownCode = new URL("../../", import.meta.url).href;
