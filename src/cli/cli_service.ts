@@ -14,7 +14,6 @@ import type { Introspection } from "../db/introspection.ts";
 import type { TableStates } from "./reopen/table_states.ts";
 import { isSameSecret } from "../protocol/byte_text.ts";
 import { isLoopback } from "../protocol/loopback.ts";
-import type { Random } from "../runtime/runtime.ts";
 
 export interface CliService {
   readonly config: ServeConfig & OpenConfig;
@@ -162,9 +161,4 @@ export function checkToken(authorization: string | undefined, token: string): To
   if (authorization === undefined) return "absent";
   const presented = /^Bearer +([^ ]+) *$/i.exec(authorization)?.[1];
   return presented !== undefined && isSameSecret(presented, token) ? "right" : "wrong";
-}
-
-/** Creates a token of 192 random bits. Without `t_`, it could begin with `-` like an option. */
-export function makeServiceToken(random: Random): string {
-  return `t_${random.bytes(24).toBase64({ alphabet: "base64url" })}`;
 }

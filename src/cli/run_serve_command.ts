@@ -4,11 +4,11 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { serveApp } from "../app/serve.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
-import { makeServiceToken } from "./cli_service.ts";
 import { addressOf, prepareService } from "./prepare_service.ts";
 import { exitWithParent } from "./restart_with_kv.ts";
 import { openReopening, withSharedSecrets } from "./reopen/reopening_service.ts";
 import { bannerOf, type OpenService, openService, runService } from "./run_service.ts";
+import { makeServiceToken } from "./workers/worker_share.ts";
 
 /** Returns the exit code. */
 export async function runServeCommand(command: ServeCommand, version: string): Promise<number> {

@@ -1,10 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import {
-  checkToken,
-  type CliRightsOptions,
-  decideCliRights,
-  makeServiceToken,
-} from "../../src/cli/cli_service.ts";
+import { checkToken, type CliRightsOptions, decideCliRights } from "../../src/cli/cli_service.ts";
+import { makeServiceToken } from "../../src/cli/workers/worker_share.ts";
 import type { Random } from "../../src/runtime/runtime.ts";
 
 const random: Random = { bytes: (length) => new Uint8Array(length).fill(255) };

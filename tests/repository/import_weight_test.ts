@@ -42,12 +42,21 @@ Deno.test("importing mod.ts does not load the SQLite of the host", () => {
 });
 
 Deno.test("each reader thread loaded the whole dialect of SQLite, which it does not use", () => {
-  const needed = ({ files, later, types }: ModuleImports) =>
-    files.filter((path) => !later.includes(path) && !types.includes(path));
-  const loaded = loadedFrom("src/engines/sqlite/driver/reads/serve_reads.ts", needed);
+  const loaded = loadedFrom("src/engines/sqlite/driver/reads/serve_reads.ts", runBy);
   assertEquals(loaded.has("src/engines/sqlite/driver/sqlite_file.ts"), true, "files are found");
   assertEquals(loaded.has("src/engines/sqlite/sql/dialect.ts"), false);
 });
+
+Deno.test("cli.ts --help and the supervisor of workers loaded the whole service", () => {
+  const loaded = loadedFrom("cli.ts", runBy);
+  assertEquals(loaded.has("src/cli/workers/supervise_workers.ts"), true, "files are found");
+  assertEquals(loaded.has("src/app/app.ts") || loaded.has("src/cli/cli_service.ts"), false);
+});
+
+/** The files that run with a file, and before any code of it. */
+function runBy({ files, later, types }: ModuleImports): readonly string[] {
+  return files.filter((path) => !later.includes(path) && !types.includes(path));
+}
 
 /** Files that name Deno, each with the reason why it loads and works without it. */
 const mayNameDeno: Readonly<Record<string, string>> = {

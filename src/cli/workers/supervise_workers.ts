@@ -1,9 +1,9 @@
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
-import { makeServiceToken } from "../cli_service.ts";
 import { exitWithParent } from "../restart_with_kv.ts";
 import { onHangUp, onStopSignals } from "../../listen/stop_signals.ts";
 import { Supervisor, WorkerGroup } from "./supervisor.ts";
+import { makeServiceToken } from "./worker_share.ts";
 
 export interface SuperviseOptions {
   /** The URL of each worker's main module. */

@@ -1,3 +1,5 @@
+import type { Random } from "../../runtime/runtime.ts";
+
 export interface WorkerShare {
   /** The number of the worker, from 1. A replacement keeps the number. */
   readonly number: number;
@@ -24,4 +26,9 @@ export function takeShare(): WorkerShare | null {
   Deno.env.delete(variable);
   // The cast is safe: only a supervisor sets the variable, by `shareVariable`.
   return JSON.parse(text) as WorkerShare;
+}
+
+/** Creates a token of 192 random bits. Without `t_`, it could begin with `-` like an option. */
+export function makeServiceToken(random: Random): string {
+  return `t_${random.bytes(24).toBase64({ alphabet: "base64url" })}`;
 }
