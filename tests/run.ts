@@ -4,7 +4,7 @@
  * replace the default of everything.
  *
  * Everything is run in parts, on two lanes for each processor: a test waits for disks, for processes
- * and for timers half of its time. One more lane runs parts that wait for most of their time. A lane
+ * and for timers half of its time. Two more lanes run parts that wait for most of their time. A lane
  * has a Postgres of its own: an open transaction in any database of a server holds back the ends of
  * all change logs of that server.
  */
@@ -31,7 +31,6 @@ const folders: readonly (readonly [folder: string, parts: number, kind?: "waits"
   ["tests/cli", 2],
   ["tests/invariants", 1],
   ["tests/http", 4],
-  ["tests/client", 2],
   ["tests/openapi", 1],
   ["tests/examples", 1],
   ["tests/identity", 1],
@@ -40,9 +39,10 @@ const folders: readonly (readonly [folder: string, parts: number, kind?: "waits"
   ["tests/dashboard", 1],
   ["tests/conformance", 1],
   ["tests/serve", 1],
-  ["tests/proxies", 1],
   ["tests/search", 1, "waits"],
   ["tests/live", 3, "waits"],
+  ["tests/client", 2, "waits"],
+  ["tests/proxies", 1, "waits"],
 ];
 
 /** Places of code with examples, which are run with the rest of the tests. */
@@ -83,6 +83,8 @@ const apart: readonly string[] = [
 ];
 
 const lanesPerProcessor = 2;
+/** Beside those, for parts that wait. */
+const waitingLanes = 2;
 
 /** Parts that end at the same time share what is printed of them. */
 const processes = endedProcesses();
@@ -129,7 +131,7 @@ async function run(args: readonly string[]): Promise<number> {
     const stages: readonly (readonly [parts: readonly Part[], lanes: number])[] = named.length > 0
       ? [[[partInOrder("", args)], 1]]
       : [
-        [await partsOfAll(args), lanesPerProcessor * processors + 1],
+        [await partsOfAll(args), lanesPerProcessor * processors + waitingLanes],
         [besideOne.map((files) => partInOrder("beside one", [...args, ...files])), processors],
         [[partInOrder("alone", [...args, ...alone])], 1],
       ];
@@ -228,11 +230,11 @@ async function runOnLanes(
   const given = Deno.env.get("TEST_POSTGRES_URL") !== undefined;
   const lanes = given ? 1 : Math.min(most, parts.length);
   const left = [...parts];
-  const hasWaiting = lanes > 1 && parts.some(({ waits }) => waits);
+  const hasWaiting = lanes > waitingLanes && parts.some(({ waits }) => waits);
   const results: (TestSummary | null)[] = [];
 
   function next(lane: number): Part | undefined {
-    const isForWaiting = hasWaiting && lane === lanes - 1;
+    const isForWaiting = hasWaiting && lane >= lanes - waitingLanes;
     const index = isForWaiting ? left.findIndex(({ waits }) => waits) : 0;
     return index === -1 ? undefined : left.splice(index, 1)[0];
   }
