@@ -113,10 +113,10 @@ export async function becomes(
   query: string,
   expected: { readonly ids: readonly number[]; readonly total: number },
 ): Promise<void> {
-  for (let tries = 0; tries < 20; tries++) {
+  for (let tries = 0; tries < 200; tries++) {
     const { status } = await service.get(`/api/notes/search?${query}`, as("ada"));
     if (status !== 503) break;
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await new Promise((resolve) => setTimeout(resolve, 50));
   }
   const { ids, total } = await find(service, query);
   assertEquals({ ids: ids.toSorted(), total }, expected);
