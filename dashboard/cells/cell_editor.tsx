@@ -63,15 +63,17 @@ export function CellEditor({ resource, place, edit, box, commit, onDone }: {
     );
     return () => edits.keep(place, null);
   }, []);
-  useEffect(() => {
-    if (draft !== null) edits.keep(place, "cell");
-  }, [draft]);
+  useLayoutEffect(() => {
+    if (edit.draft !== null) edits.keep(place, "cell");
+  }, []);
   const isReady = draft !== null || read !== null;
   useLayoutEffect(() => focusIn(element.current, edit.draft === null), [isReady, field.name]);
 
   const shown = draft ?? draftOf(read === null ? null : valueIn(read.value, field.name), field);
   const write = (next: Draft) => {
     setDraft(next);
+    // An effect would be too late for a link that the operator follows immediately.
+    edits.keep(place, "cell");
     setProblem(null);
     setOutcome(null);
   };
@@ -174,6 +176,7 @@ function editKey(event: KeyboardEvent, { finish, cancel }: {
 }): void {
   const { key, shiftKey, altKey, target } = event;
   if (event.defaultPrevented || event.isComposing) return;
+  if (key === "Enter" && target instanceof HTMLButtonElement) return;
   const isText = target instanceof HTMLTextAreaElement;
   const inPicker = target instanceof HTMLElement && target.closest(".picker") !== null;
   if (key === "Escape") cancel();

@@ -46,8 +46,10 @@ export function useGridKeys(
     else if (key === "Delete" || key === "Backspace") {
       const isNull = fields[cell.column]?.nullable === true;
       return edits.start({ text: "", isNull });
-    } else if (key.length === 1 && !isControl) return edits.start({ text: key, isNull: false });
-    else return false;
+    } else if (key.length === 1 && !isControl) {
+      const field = fields[cell.column];
+      return edits.start(field && isTyped(field) ? { text: key, isNull: false } : null);
+    } else return false;
     return true;
   }
 
@@ -96,6 +98,11 @@ export function useGridKeys(
       edits.pasteText(event.clipboardData?.getData("text/plain") ?? "");
     },
   };
+}
+
+/** Returns true if a typed character can begin a value of the field. */
+function isTyped({ type, enum: choices }: FieldFacts): boolean {
+  return choices === undefined && !["boolean", "date", "timestamp", "json"].includes(type);
 }
 
 /** Returns true for a control that has its own clipboard. */

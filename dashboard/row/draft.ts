@@ -63,7 +63,9 @@ export function readDraft({ text, isNull }: Draft, { type, wide }: FieldFacts): 
         value: text.startsWith('"') && number.test(text.slice(1, -1)) ? text.slice(1, -1) : text,
       };
     case "boolean":
-      return { value: text === "true" };
+      return text === "true" || text === "false"
+        ? { value: text === "true" }
+        : { problem: "must be true or false" };
     case "json":
       try {
         return { value: readDocument(text) };

@@ -42,6 +42,13 @@ test("cells are edited with the keyboard, and a save never overwrites what anoth
   await until(page, "document.activeElement?.role === 'grid'");
   assertEquals((await row(2)).price, null);
 
+  // A choice has no empty value, and a letter does not replace it.
+  await press("ArrowUp", "ArrowRight", "Delete", "Enter");
+  await page.locator(".cell-editor").getByText("inPrint must be true or false").waitFor();
+  await press("Escape", "x");
+  await until(page, "document.querySelector('#cell-input')?.value === 'true'");
+  await press("Escape", "ArrowDown");
+
   // The key of a row opens its page; Back returns to the active cell.
   await press("Home", "Enter");
   await page.waitForURL(/data\/books\/3$/);
