@@ -1,5 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { RequestBudget } from "../../src/guard/budget/request_budget.ts";
+import { costOptionRule } from "../../src/guard/resource_protection_options.ts";
 import { roundingTolerance } from "../../src/guard/budget/token_bucket.ts";
 import { secondsUntilTokens } from "../../src/guard/budget/rate_limit_headers.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
@@ -226,6 +228,20 @@ Deno.test("a foreign record under the key is no bucket, and gives nothing", asyn
     mutations: [{ kind: "set", key: entry?.key ?? [], value: { tokens: "many" } }],
   });
   assertEquals(await granted(10), 2);
+});
+
+Deno.test("the deficit of a budget is its cost without what was taken and what is left", async () => {
+  const { limiter } = limitWorld().process(bucket(10));
+  const first = new RequestBudget(limiter, "ann", 6);
+  assertEquals([first.deficit, await first.take(1), first.deficit], [0, true, -4]);
+  const second = new RequestBudget(limiter, "ann", 6);
+  assertEquals([await second.take(1), second.deficit], [false, 2]);
+  assertEquals([await second.takeRest(), second.deficit], [true, 2]);
+});
+
+Deno.test("the lowest cost of an operation is 0, and then a thousandth", () => {
+  const { fits } = costOptionRule.rules;
+  assertEquals([0, 0.001, 0.0009, -1].map(fits), [true, true, false, false]);
 });
 
 Deno.test("no id and no address is in the store", async () => {

@@ -8,6 +8,7 @@ export const suites: Readonly<Record<string, readonly string[]>> = {
     "tests/plan",
   ],
   "src/billing/ledger": [
+    "tests/billing/ledger_limits_test.ts",
     "tests/billing/amounts_test.ts",
     "tests/billing/charged_test.ts",
     "tests/billing/ledger_model_test.ts",
@@ -31,6 +32,7 @@ export const suites: Readonly<Record<string, readonly string[]>> = {
     "tests/http/charge_test.ts",
     "tests/http/batch_price_test.ts",
     "tests/http/idempotency_guard_test.ts",
+    "tests/mcp/mcp_test.ts",
   ],
   "src/resource/rights": [
     "tests/http/caller_fields_test.ts",
