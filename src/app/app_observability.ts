@@ -11,7 +11,12 @@ import {
 } from "../service/observability/component_metrics.ts";
 import { registerProcessMetrics } from "../service/observability/process_metrics.ts";
 import { RequestMetrics } from "../service/observability/request_metrics.ts";
-import { openTracing, type Tracing } from "../service/observability/open_telemetry.ts";
+import { exportMetrics } from "../service/observability/export_metrics.ts";
+import {
+  loadOpenTelemetry,
+  openTracing,
+  type Tracing,
+} from "../service/observability/open_telemetry.ts";
 import { createRouteFinder, type FindRoute } from "../service/route_handlers.ts";
 import { type DriverWatch, watchedDriver } from "../service/observability/watched_driver.ts";
 import { watchedStore } from "../service/observability/watched_store.ts";
@@ -100,7 +105,11 @@ export function openObservability(
       : withObserver(runtime, createObservationCounter(registry, runtime.observe)),
     watchedStore: (store) => registry === null ? store : watchedStore(store, registry),
     async watching(config) {
-      if (observability.openTelemetry) tracing = await openTracing();
+      if (observability.openTelemetry) {
+        const api = await loadOpenTelemetry();
+        tracing = openTracing(api);
+        if (registry !== null) stops.push(await exportMetrics(registry, api));
+      }
       const spans = tracing;
       if (spans === null && transaction === undefined) return config;
       return await observeDatabases(config, (driver) => ({

@@ -27,6 +27,12 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
+/** The metrics of several processes. */
+export interface GatheringMetrics extends Metrics {
+  /** The metrics of this process alone. */
+  readonly own: Metrics;
+}
+
 /** The options of a metric. */
 export interface MetricOptions {
   /** Meaning of the metric, as a sentence. */

@@ -1,5 +1,5 @@
 import type { MetricReading } from "../../metrics/metric_reading.ts";
-import { createMetrics, type Metrics } from "../../metrics/metrics.ts";
+import { createMetrics, type GatheringMetrics, type Metrics } from "../../metrics/metrics.ts";
 import { writeTextFormat } from "../../metrics/text_format.ts";
 import type { ServeConfig } from "../../app/serve.ts";
 import { packReadings, unpackReadings } from "./packed_readings.ts";
@@ -24,8 +24,9 @@ export class GatheredMetrics {
     if (options === false || options.metrics === false) return config;
     const given = typeof options.metrics === "object" ? options.metrics : {};
     const own = this.#own ??= given.registry ?? createMetrics();
-    const registry: Metrics = {
+    const registry: GatheringMetrics = {
       ...own,
+      own,
       snapshot: () => this.#gather(own),
       text: async () => writeTextFormat(await this.#gather(own)),
     };

@@ -10,8 +10,9 @@ export interface Tracing {
 }
 
 /** Prepares an app's spans, by OpenTelemetry's semantic conventions 1.37. Spans show no values. */
-export async function openTracing(): Promise<Tracing> {
-  const { context, SpanKind, SpanStatusCode, trace } = await loadApi();
+export function openTracing(
+  { context, SpanKind, SpanStatusCode, trace }: OpenTelemetryApi,
+): Tracing {
   const tracer = trace.getTracer("resource-api");
   return {
     statementsOf: ({ dialect: { systemName } }) => () => {
@@ -47,11 +48,13 @@ export async function openTracing(): Promise<Tracing> {
   };
 }
 
+export type OpenTelemetryApi = typeof Api;
+
 /** Variable paths: Deno downloads the packages of literal imports at every start. */
 const [apiModule, apiPackage] = ["./open_telemetry_api.ts", "@opentelemetry/api"];
 
 /** Loads the API of OpenTelemetry. A bundle has no module at the path, and needs the package. */
-async function loadApi(): Promise<typeof Api> {
+export async function loadOpenTelemetry(): Promise<OpenTelemetryApi> {
   try {
     return await import(apiModule).catch(() => import(apiPackage));
   } catch (cause) {

@@ -1,2 +1,2 @@
 /** The parts of OpenTelemetry that the service uses. Only this file imports the package. */
-export { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+export { context, metrics, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";

@@ -13,15 +13,32 @@ interface Span {
   readonly attributes: readonly Attribute[];
 }
 
+interface DataPoint {
+  readonly asInt?: string;
+  readonly asDouble?: number;
+  readonly attributes: readonly Attribute[];
+}
+
+interface ExportedMetric {
+  readonly sum?: { readonly dataPoints: readonly DataPoint[] };
+  readonly gauge?: { readonly dataPoints: readonly DataPoint[] };
+}
+
 Deno.test("Deno's spans have routes, and those of statements are parts of them, without values", async () => {
   const spans: Span[] = [];
   const logs: { readonly severityText: string; readonly body: { readonly stringValue: string } }[] =
     [];
+  const metrics = new Map<string, ExportedMetric>();
   // The other end of OTLP (https://opentelemetry.io/docs/specs/otlp/), which is JSON here.
   const collector = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
     async (request) => {
-      const { resourceSpans = [], resourceLogs = [] } = await request.json();
+      const { resourceSpans = [], resourceLogs = [], resourceMetrics = [] } = await request.json();
+      for (const { scopeMetrics } of resourceMetrics) {
+        for (const { scope, metrics: some } of scopeMetrics) {
+          if (scope.name === "resource-api") { for (const one of some) metrics.set(one.name, one); }
+        }
+      }
       for (const { scopeLogs } of resourceLogs) {
         for (const { logRecords } of scopeLogs) logs.push(...logRecords);
       }
@@ -39,6 +56,7 @@ Deno.test("Deno's spans have routes, and those of statements are parts of them, 
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.addr.port}`,
       OTEL_BSP_SCHEDULE_DELAY: "50",
       OTEL_BLRP_SCHEDULE_DELAY: "50",
+      OTEL_METRIC_EXPORT_INTERVAL: "50",
       OTEL_DENO_CONSOLE: "capture",
     },
     stdin: "piped",
@@ -58,6 +76,9 @@ Deno.test("Deno's spans have routes, and those of statements are parts of them, 
   await send("POST", "/api/notes/batch", { items: [{ id: 1, title: "a secret twice" }] });
   await send("GET", "/api/notes/1");
   await send("GET", "/nothing/here");
+  while (!metrics.has("http_server_request_duration_seconds_count")) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
   await service.stdin.close();
   await reader.cancel();
   await service.status;
@@ -71,6 +92,14 @@ Deno.test("Deno's spans have routes, and those of statements are parts of them, 
     "INFO draining",
     ...Array.from({ length: 5 }, () => "INFO request"),
   ]);
+
+  const requests = metrics.get("resource_api_requests_total")?.sum?.dataPoints ?? [];
+  const ofNotes = requests.filter(({ attributes }) =>
+    attributes.some(({ value }) => value.stringValue === "/api/notes/batch")
+  );
+  assertEquals(ofNotes.reduce((sum, point) => sum + Number(point.asInt ?? point.asDouble), 0), 2);
+  assertEquals(metrics.get("process_resident_memory_bytes")?.gauge?.dataPoints.length, 1);
+  assertEquals(metrics.get("http_server_request_duration_seconds_count")?.sum !== undefined, true);
 
   const shown = (span: Span) =>
     Object.fromEntries(

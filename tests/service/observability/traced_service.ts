@@ -8,7 +8,7 @@ const server = await serve({
   db,
   port: 0,
   secret: "a secret for the tests only",
-  observability: { metrics: false, openTelemetry: true, requests: true },
+  observability: { openTelemetry: true, requests: true },
   // The first line of the standard output is the port.
   onListen() {},
   auth: {
