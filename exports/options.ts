@@ -46,6 +46,7 @@ export type {
 export type {
   AuthorizeDashboard,
   DashboardOptions,
+  DashboardRoles,
 } from "../src/service/dashboard/dashboard_options.ts";
 export type { WebOptions } from "../src/service/web/web_options.ts";
 export type { McpOptions } from "../src/mcp/mcp_options.ts";

@@ -4,13 +4,15 @@ import { Page } from "../parts/report_view.tsx";
 
 /** The name, the environment and the parts of the service. */
 export function ConfigurationPage() {
-  const { name, version, environment, isReadOnly, features } = useFacts();
+  const { name, version, build, databases, environment, isReadOnly, features } = useFacts();
   return (
     <Page title="Configuration">
       <Facts
         record={{
           name,
-          version,
+          "version of the API": version,
+          "version of resource-api": build,
+          databases: databases.join(", "),
           environment,
           dashboard: isReadOnly ? "read-only" : "reads and writes",
         }}

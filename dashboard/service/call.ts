@@ -22,22 +22,31 @@ export function readReport(
   signal?: AbortSignal,
 ): Promise<unknown> {
   const text = new URLSearchParams(query).toString();
-  return call(`/report/${name}${text && `?${text}`}`, signal ? { signal } : {});
+  return call(`${root}/report/${name}${text && `?${text}`}`, signal ? { signal } : {});
 }
 
 /** Does an action. Throws a {@link CallError}. */
 export function act(name: string, body: unknown): Promise<unknown> {
-  return call(`/action/${name}`, {
+  return call(`${root}/action/${name}`, posted(body));
+}
+
+/** Sends a POST to a path of the service outside of the dashboard. Throws a {@link CallError}. */
+export function postToService(path: string, body: unknown): Promise<unknown> {
+  return call(root.replace(/\/__service\/ui$/, "") + path, posted(body));
+}
+
+function posted(body: unknown): RequestInit {
+  return {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
-  });
+  };
 }
 
-async function call(path: string, init: RequestInit): Promise<unknown> {
+async function call(url: string, init: RequestInit): Promise<unknown> {
   let response: Response;
   try {
-    response = await fetch(root + path, init);
+    response = await fetch(url, init);
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new CallError(0, "The service does not answer");

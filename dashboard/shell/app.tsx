@@ -6,6 +6,7 @@ import { ListPlaces, PlacesContext } from "../data/list_places.ts";
 import { LeaveDialog } from "../edits/leave_dialog.tsx";
 import { EditsContext, UnsavedEdits } from "../edits/unsaved_edits.ts";
 import { ReportView } from "../parts/report_view.tsx";
+import { loginOf, LoginPage, OperatorAccount } from "./login_page.tsx";
 import { Navigation } from "./navigation.tsx";
 import { PageAt } from "./page_at.tsx";
 import { type Route, useRoute } from "./route.ts";
@@ -17,6 +18,8 @@ import { ViewAsDialog } from "./view_as_dialog.tsx";
 export function App() {
   const facts = useReport<ServiceReport>("service");
   const read = useMemo(() => facts.data && readFacts(facts.data), [facts.data]);
+  const login = loginOf(facts.error);
+  if (login !== null) return <LoginPage path={login} onDone={() => location.reload()} />;
   if (read === null) {
     return (
       <main>
@@ -33,7 +36,7 @@ export function App() {
 }
 
 function Shell() {
-  const { name, version, environment, isReadOnly, resources } = useFacts();
+  const { name, databases, environment, isReadOnly, operator, logout, resources } = useFacts();
   const [edits] = useState(() => new UnsavedEdits());
   const [places] = useState(() => new ListPlaces());
   const { route, leaving } = useRoute(edits);
@@ -62,10 +65,11 @@ function Shell() {
           Menu
         </button>
         <strong>{name || "Service"}</strong>
-        <span class="quiet version">{version}</span>
+        <span class="quiet version">{databases.join(", ")}</span>
         <span class={`tag ${environment === "production" ? "warn" : ""}`}>{environment}</span>
         {isReadOnly && <span class="tag">read-only</span>}
         <ViewAsDialog />
+        {operator !== null && <OperatorAccount name={operator} logout={logout} />}
       </header>
       <div id="navigation" class={isOpen ? "open" : ""}>
         <Navigation current={navigationPlace(route)} />

@@ -240,7 +240,9 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   });
   if (resolved.dashboard !== null) {
     const { serveDashboard } = await import("./app_routes.ts");
-    const shown = { resources, outbox, credentials, hono: routes.hono };
+    const hasSessions = authenticators.some(({ name }) => name === "passwordAuth");
+    const sessionPath = hasSessions ? `${resolved.basePath}/auth` : null;
+    const shown = { resources, outbox, credentials, sessionPath, databases, hono: routes.hono };
     serveDashboard({ ...parts, ...shown, metrics: observability.metrics }, resolved.dashboard);
   }
   await addMcpRoute({ facts, resolved, runtime, parseUser, ofTools, bodies, ...routes });

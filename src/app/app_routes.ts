@@ -114,7 +114,7 @@ interface DashboardDependencies extends
     "guard" | "idempotency" | "hubs" | "parseUser" | "resolved" | "runtime"
   >,
   DashboardReportsDependencies {
-  readonly credentials: Pick<Credentials, "accept">;
+  readonly credentials: Pick<Credentials, "accept" | "of">;
   readonly metrics: Metrics | null;
   readonly hono: Hono<AppEnv>;
 }
@@ -133,6 +133,8 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,
+    login: served.sessionPath === null ? null : `${served.sessionPath}/login`,
+    operatorUser: createOperatorUsers(credentials),
     reports: [
       createViewAsAction(views),
       createAuditReport(audit),
@@ -154,6 +156,26 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
     limits: { ...resolved, receiving: new ReceivingBodyLimiter(clock) },
     clock,
   });
+}
+
+function createOperatorUsers(credentials: Pick<Credentials, "accept" | "of">) {
+  // Streams are grouped by the user object, so that each credential needs one object.
+  const users = new WeakMap<User, User>();
+  return function operatorUser(user: User, isOperator: (user: User) => boolean): User {
+    const known = users.get(user);
+    const credential = credentials.of(user);
+    if (known !== undefined || credential === null) return known ?? user;
+    const made: User | null = credentials.accept({
+      user: { ...user },
+      expiresAt: credential.expiresAt,
+      async renew() {
+        const renewed = credential.renew === undefined ? user : await credential.renew();
+        return renewed !== null && isOperator(renewed) ? made : null;
+      },
+    });
+    if (made !== null) users.set(user, made);
+    return made ?? user;
+  };
 }
 
 function innerApp(

@@ -8,6 +8,9 @@ import type { ProblemLog } from "../service/dashboard/problem_log.ts";
 import { memberOf, type Report, requireParameter } from "../service/dashboard/report.ts";
 import { createRowHistoryReport } from "../service/dashboard/reports/row_history_report.ts";
 import { describeResources } from "../service/dashboard/operator_resources.ts";
+import type { Driver } from "../db/driver.ts";
+import { packageVersion } from "../runtime/package_version.ts";
+import type { DashboardOperator } from "../service/dashboard/report.ts";
 import type { ServiceReport } from "../service/dashboard/reports/service_report.ts";
 import { Problem } from "../problem/problem.ts";
 import type { DocumentName } from "../search/outbox/outbox_entry.ts";
@@ -83,6 +86,9 @@ function addressOf({ options: { quotaSlot: { counts } } }: StreamSession): strin
 export interface DashboardReportsDependencies {
   readonly resolved: ResolvedConfig;
   readonly resources: readonly Resource[];
+  /** The path of the routes for logins, such as `/api/auth`; null without sessions. */
+  readonly sessionPath: string | null;
+  readonly databases: Iterable<Pick<Driver, "label">>;
   readonly hubs: LiveHubs;
   readonly outbox: SearchOutbox | null;
   readonly problems: ProblemLog | null;
@@ -110,16 +116,22 @@ export function createDashboardReports(parts: DashboardReportsDependencies): rea
 }
 
 function serviceReport(
-  { resolved, resources, hubs, outbox }: DashboardReportsDependencies,
+  { resolved, resources, hubs, outbox, sessionPath, databases }: DashboardReportsDependencies,
 ): Report {
   const { title, version } = resolved.openapi.info;
   const { credits = null, billing = null } = resolved.dashboard ?? {};
   const { basePath, mountedAt: prefix } = resolved;
-  const answer = (): ServiceReport => ({
+  const answer = (
+    { operator: { user, isReadOnly } }: { operator: DashboardOperator },
+  ): ServiceReport => ({
     name: title,
     version,
+    build: packageVersion,
+    databases: [...databases].map(({ label }) => label),
     environment: resolved.isProduction ? "production" : "development",
-    isReadOnly: resolved.dashboard?.readOnly ?? false,
+    operator: user === null ? null : user.email ?? user.id,
+    logout: user === null || sessionPath === null ? null : `${sessionPath}/logout`,
+    isReadOnly,
     features: {
       search: resolved.search !== null,
       outbox: outbox !== null,

@@ -84,10 +84,10 @@ function withPage<Config extends ServeConfig>(config: Config, { web }: ServeComm
 }
 
 function withOptions(service: CliService, command: ServeCommand): CliService {
-  const { ui, proxies } = command;
-  const dashboard = ui
-    ? { adminUI: { readOnly: service.rights?.writable !== true }, observability: true }
-    : {};
+  const { ui, users, proxies } = command;
+  const readOnly = service.rights?.writable !== true;
+  const roles = users ? { edit: ["operator"], read: ["viewer"] } : undefined;
+  const dashboard = ui ? { adminUI: { readOnly, roles }, observability: true } : {};
   const config = { ...service.config, ...dashboard, ...proxies };
   return { ...service, config: withPage(config, command) };
 }

@@ -97,7 +97,7 @@ export function banner(facts: BannerContents): string {
     ...more <= 0 ? [] : [`  … and ${more} more: all are listed at ${url}${facts.indexPath}`],
     `  ${url}/healthz`,
     ...(facts.hasPage ? ["", `Page: ${url}/`] : []),
-    ...(facts.hasDashboard ? ["", `Dashboard: ${url}${dashboardPath}`] : []),
+    ...(facts.hasDashboard ? ["", `Dashboard: ${url}${dashboardPath}${loginHint(facts)}`] : []),
     ...tokenLines(rights),
     ...accountLines(facts.accountsIn, url),
     ...facts.streams === undefined ? [] : ["", `${printable(facts.streams)}.`],
@@ -106,6 +106,10 @@ export function banner(facts: BannerContents): string {
     `  ${exampleCommand(url + facts.example, rights)}`,
     "",
   ].join("\n");
+}
+
+function loginHint({ accountsIn }: BannerContents): string {
+  return accountsIn === undefined ? "" : " (for accounts with the role operator or viewer)";
 }
 
 /** A longer list would scroll the banner off the screen. */

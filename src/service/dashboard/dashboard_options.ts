@@ -1,8 +1,15 @@
 import type { Billing } from "../../billing/open_billing.ts";
 import type { CreditsLedger } from "../../billing/ledger/credits_ledger.ts";
 import type { User } from "../../auth/authorize.ts";
-import { type Described, either, group, type OptionValues } from "../../options/option.ts";
-import { callback, flag, objectWith } from "../../options/option_kinds.ts";
+import {
+  type Described,
+  either,
+  group,
+  groupOf,
+  listOf,
+  type OptionValues,
+} from "../../options/option.ts";
+import { callback, flag, objectWith, textLike } from "../../options/option_kinds.ts";
 
 /** The options of the dashboard. */
 export interface DashboardOptions {
@@ -11,12 +18,25 @@ export interface DashboardOptions {
    * machine. In production, the app does not start without this function.
    */
   readonly authorize?: AuthorizeDashboard | undefined;
+  /**
+   * The roles of the users who may use the dashboard. Everyone else, also on this machine, must log
+   * in. Excludes `authorize`. Default: none.
+   */
+  readonly roles?: DashboardRoles | undefined;
   /** True to refuse every write through the dashboard. Default: false. */
   readonly readOnly?: boolean | undefined;
   /** The credits ledger whose accounts the dashboard shows. Default: the ledger of `billing`. */
   readonly credits?: CreditsLedger | undefined;
   /** The billing whose webhook deliveries and ledger the dashboard shows. Default: none. */
   readonly billing?: Billing | undefined;
+}
+
+/** The roles of operators. A user with one of the roles is an operator. */
+export interface DashboardRoles {
+  /** The roles that may read and write every row. Default: none. */
+  readonly edit?: readonly string[] | undefined;
+  /** The roles that may only read every row. Default: none. */
+  readonly read?: readonly string[] | undefined;
 }
 
 /**
@@ -30,6 +50,10 @@ export type AuthorizeDashboard = (
 
 const members = {
   authorize: callback<AuthorizeDashboard>(),
+  roles: groupOf<DashboardRoles>()({
+    edit: listOf("roles", textLike("a role", /./)).default([]),
+    read: listOf("roles", textLike("a role", /./)).default([]),
+  }),
   readOnly: flag().default(false),
   credits: objectWith<CreditsLedger>("a ledger, from openCreditsLedger()", "balance", "history"),
   billing: objectWith<Billing>("what openBilling() gives", "credits", "deliveries"),
@@ -46,13 +70,20 @@ export function resolveDashboard(
 ) {
   if (option === false) return null;
   const given: DashboardOptions = option === true ? {} : option;
-  const { authorize = null, readOnly = false, billing = null } = given;
+  const { authorize = null, readOnly = false, billing = null, roles = null } = given;
   const credits = given.credits ?? billing?.credits ?? null;
-  if (authorize === null && isProduction) {
+  if (authorize !== null && roles !== null) {
+    throw new Error("Cannot start: adminUI takes authorize or roles, not both");
+  }
+  const { edit = [], read = [] } = roles ?? {};
+  if (roles !== null && edit.length + read.length === 0) {
+    throw new Error("Cannot start: adminUI.roles names no role, so nobody could use the dashboard");
+  }
+  if (authorize === null && roles === null && isProduction) {
     throw new Error(
-      "Cannot start: adminUI.authorize must be set in production: a function (request, user) that " +
-        "gives true to who runs the service",
+      "Cannot start: adminUI.roles must be set in production: the roles of who runs the service, " +
+        'as in { edit: ["operator"] } (or adminUI.authorize: a function; with --ui: --users)',
     );
   }
-  return { authorize, readOnly, credits, billing };
+  return { authorize, roles: roles === null ? null : { edit, read }, readOnly, credits, billing };
 }

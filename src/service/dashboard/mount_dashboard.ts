@@ -16,13 +16,17 @@ import { dashboardFile } from "./dashboard_files.ts";
 import { dashboardPath } from "./dashboard_path.ts";
 import type { ResolvedDashboard } from "./dashboard_options.ts";
 import type { OperatorAudit } from "./operator_audit.ts";
-import type { Report } from "./report.ts";
+import type { DashboardOperator, Report } from "./report.ts";
 import { isFromOwnPage } from "../../protocol/own_page.ts";
 import { requirePageAccess } from "../own_machine.ts";
 import type { PageRequest } from "../service_pages.ts";
 
 export interface MountDashboardOptions {
   readonly options: ResolvedDashboard;
+  /** The path at which operators log in, such as `/api/auth/login`; null without sessions. */
+  readonly login: string | null;
+  /** Returns the user for requests of an operator, whose streams end when `isOperator` is false. */
+  readonly operatorUser: (user: User, isOperator: (user: User) => boolean) => User;
   readonly reports: readonly Report[];
   readonly operator: InnerApp;
   readonly viewed: InnerApp;
@@ -50,7 +54,7 @@ function pathOf({ name, method }: Report): string {
 }
 
 async function answer(context: Context<AppEnv>, mounted: Mounted): Promise<Response> {
-  const { options, parseUser, responder, operator, viewed, reports } = mounted;
+  const { options, parseUser, responder, viewed, reports } = mounted;
   const { raw } = context.req;
   const { path: whole } = parseRequestTarget(raw.url);
   const start = whole.indexOf(dashboardPath) + dashboardPath.length;
@@ -58,10 +62,14 @@ async function answer(context: Context<AppEnv>, mounted: Mounted): Promise<Respo
   const caller = new HonoCaller(context, parseUser);
   const isPage = isRead(raw) && (path === "" || path === "/");
   const request = { raw, user: () => caller.user(), address: () => caller.address(), isPage };
-  await requireOperator(request, options);
-  const report = reports.get(path);
-  if (report !== undefined) return await answerReport(report, { context, caller, mounted });
   const file = await dashboardFile(path, raw);
+  // Everyone may read the page, which contains no data and asks for the login.
+  const isOpen = file !== null && options.roles !== null && isRead(raw);
+  const operator = isOpen ? stranger : await requireOperator(request, mounted);
+  const report = reports.get(path);
+  if (report !== undefined) {
+    return await answerReport(report, { context, caller, operator, mounted });
+  }
   if (file !== null) {
     if (!isRead(raw)) throw methodProblem(raw.method, ["GET"]);
     return responder.respond(file, raw.method);
@@ -73,15 +81,18 @@ async function answer(context: Context<AppEnv>, mounted: Mounted): Promise<Respo
   const isOperators = ["/api/", problemTypeBase].some((start) => path.startsWith(start));
   if (!isOperators && path !== livePath) throw methodProblem(raw.method, []);
   const writes = !isRead(raw) && path !== livePath;
-  if (writes && options.readOnly) throw readOnly("with a read-only dashboard");
-  const user = caller.user();
-  const response = await operator.fetch(below(raw, whole.slice(0, start)), user, context.env);
+  if (writes && operator.isReadOnly) throw readOnlyDashboard(options);
+  const { user } = operator;
+  const inner = below(raw, whole.slice(0, start));
+  const response = await mounted.operator.fetch(inner, user, context.env);
   const { method } = raw;
   if (writes) {
     mounted.audit.record({ method, path, status: response.status, user: user?.id ?? null });
   }
   return response;
 }
+
+const stranger: DashboardOperator = { user: null, isReadOnly: true };
 
 const livePath = "/__service/live";
 
@@ -91,6 +102,10 @@ function isRead({ method }: Request): boolean {
 
 function readOnly(how: string): Problem {
   return new Problem("forbidden", `Cannot write ${how}`);
+}
+
+function readOnlyDashboard({ readOnly: isForAll }: ResolvedDashboard): Problem {
+  return readOnly(isForAll ? "with a read-only dashboard" : "with a role that may only read");
 }
 
 function below(request: Request, path: string): Request {
@@ -103,9 +118,10 @@ function below(request: Request, path: string): Request {
 
 async function answerReport(
   report: Report,
-  { context, caller, mounted }: {
+  { context, caller, operator, mounted }: {
     readonly context: Context<AppEnv>;
     readonly caller: HonoCaller;
+    readonly operator: DashboardOperator;
     readonly mounted: Mounted;
   },
 ): Promise<Response> {
@@ -114,11 +130,11 @@ async function answerReport(
   const isAsked = isAction ? raw.method === "POST" : isRead(raw);
   if (!isAsked) throw methodProblem(raw.method, [report.method]);
   const { options, responder, audit } = mounted;
-  if (report.writes && options.readOnly) throw readOnly("with a read-only dashboard");
+  if (report.writes && operator.isReadOnly) throw readOnlyDashboard(options);
   const query = new URL(raw.url).searchParams;
   const body = isAction ? parseBody(await readBody(raw, caller, mounted), maxNames) : null;
-  const user = caller.user();
-  const reply = json(await report.answer({ query, body }));
+  const { user } = operator;
+  const reply = json(await report.answer({ query, body, operator }));
   if (report.writes) {
     const { method } = raw;
     audit.record({ method, path: pathOf(report), status: reply.status, user: user?.id ?? null });
@@ -138,23 +154,58 @@ export interface OperatorRequest extends PageRequest {
   readonly isPage: boolean;
 }
 
-/** Throws a 401 if the caller is not the operator, and a 403 for a request from another site. */
+interface OperatorRules {
+  readonly options: Pick<ResolvedDashboard, "authorize" | "roles" | "readOnly">;
+  readonly login: string | null;
+  readonly operatorUser: MountDashboardOptions["operatorUser"];
+}
+
+/** Throws a 401 if the caller is not an operator, and a 403 for a request from another site. */
 export async function requireOperator(
   request: OperatorRequest,
-  { authorize }: Pick<ResolvedDashboard, "authorize">,
-): Promise<void> {
+  { options: { authorize, roles, readOnly }, login, operatorUser }: OperatorRules,
+): Promise<DashboardOperator> {
   const { raw, isPage } = request;
   // A write with neither `Origin` nor `Sec-Fetch-Site` passes: a browser would add one of the two.
   if (!isPage && isFromOwnPage(raw, noOrigins) === false) {
     throw new Problem("forbidden", "Cannot use the dashboard from a page of another origin");
   }
-  return await requirePageAccess(request, {
+  const user = request.user();
+  if (roles !== null) return operatorByRole(user, { roles, readOnly, login, operatorUser });
+  await requirePageAccess(request, {
     authorize,
     option: "adminUI.authorize",
     cannot: "Cannot use the dashboard",
     // A browser then asks for a user name and password, and sends them with later requests.
     headers: { "www-authenticate": 'Basic realm="dashboard", charset="UTF-8"' },
   });
+  return { user, isReadOnly: readOnly };
+}
+
+function operatorByRole(
+  user: User | null,
+  { roles: { edit, read }, readOnly, login, operatorUser }: {
+    readonly roles: NonNullable<ResolvedDashboard["roles"]>;
+    readonly readOnly: boolean;
+    readonly login: string | null;
+    readonly operatorUser: MountDashboardOptions["operatorUser"];
+  },
+): DashboardOperator {
+  if (user === null) {
+    throw new Problem("unauthorized", "Log in to use the dashboard", { details: { login } });
+  }
+  if (hasRole(user, [...edit, ...read])) {
+    const isReadOnly = readOnly || !hasRole(user, edit);
+    const isOperator = (renewed: User) => hasRole(renewed, [...edit, ...read]);
+    return { user: operatorUser(user, isOperator), isReadOnly };
+  }
+  throw new Problem("forbidden", "Cannot use the dashboard: the account has no role that may");
+}
+
+function hasRole({ roles }: User, names: readonly string[]): boolean {
+  // A middleware of the deployer can set anything, for example a string.
+  const own: unknown = roles;
+  return Array.isArray(own) && own.some((role) => names.includes(role));
 }
 
 const noOrigins: ReadonlySet<string> = new Set();

@@ -1,5 +1,6 @@
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { invalidParameter, Problem } from "../../problem/problem.ts";
+import type { User } from "../../auth/authorize.ts";
 import type { Resource } from "../../resource/model/resource.ts";
 
 export interface Report {
@@ -13,6 +14,14 @@ export interface Report {
 interface ReportRequest {
   readonly query: URLSearchParams;
   readonly body: unknown;
+  readonly operator: DashboardOperator;
+}
+
+/** Who uses the dashboard. */
+export interface DashboardOperator {
+  /** Null for an operator without an account: a client on this machine, or by `authorize`. */
+  readonly user: User | null;
+  readonly isReadOnly: boolean;
 }
 
 export function requireParameter(query: URLSearchParams, name: string): string {

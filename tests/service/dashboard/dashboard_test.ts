@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { systemRuntime } from "../../../src/runtime/system_runtime.ts";
-import { type AppConfig, createApp, openDatabase } from "../../../mod.ts";
+import { type AppConfig, createApp, openDatabase, type User } from "../../../mod.ts";
+import type { AuditEntry } from "../../../src/service/dashboard/operator_audit.ts";
 import { type Dashboard, type SendOptions, withDashboard } from "./dashboard_support.ts";
 
 /** Every kind of path that the dashboard has, and spellings that might lead past its door. */
@@ -93,6 +94,84 @@ Deno.test("without authorize this machine alone may use the dashboard, in develo
     assertEquals((await send("GET", "")).status, 200);
     assertEquals((await send("GET", "/api/notes")).status, 200);
   }));
+
+Deno.test("with roles everyone logs in, also on this machine, and a role decides about writes", () =>
+  withDashboard(async ({ send, ask }) => {
+    const open = new Set(["", "/", "/app.js", "/app.css"]);
+    const others = [
+      {},
+      { "x-user": "ada" },
+      { "x-user": "ada", "x-roles": "Operator,viewers, operator" },
+      { "x-user": "ada", "x-roles": "" },
+      { "x-user": "ada", "x-roles-text": "operator" },
+      { authorization: "Basic b3BlcmF0b3I6b3BlcmF0b3I=" },
+    ];
+    for (const headers of others) {
+      for (const [method, path] of paths) {
+        const { status } = await send(method, path, { headers });
+        if (open.has(path) && method === "GET") assertEquals(status, 200, path);
+        else assert([401, 403].includes(status), `${method} ${path} ${status}`);
+      }
+    }
+    const anonymous = await ask("GET", "/report/service");
+    assertEquals([anonymous.status, anonymous.body.details], [401, { login: null }]);
+
+    const viewer = { "x-user": "vera", "x-roles": "staff,viewer" };
+    const editor = { "x-user": "otto", "x-roles": "operator", "x-forwarded-for": "10.0.0.1" };
+    const factsOf = async (headers: Record<string, string>) => {
+      const { body } = await ask("GET", "/report/service", { headers, address: "10.0.0.1" });
+      return [body.operator, body.isReadOnly, body.logout];
+    };
+    assertEquals(await factsOf(viewer), ["vera", true, null]);
+    assertEquals(await factsOf(editor), ["otto", false, null]);
+    const body = { title: "changed" };
+    for (const [method, path] of paths) {
+      const isWrite = !["GET", "HEAD"].includes(method) && path.startsWith("/api");
+      const sent = isWrite ? { headers: viewer, body } : { headers: viewer };
+      const { status } = await send(method, path, sent);
+      assertEquals(status === 403, isWrite, `${method} ${path} ${status}`);
+    }
+    const elsewhere = { ...editor, "sec-fetch-site": "cross-site" };
+    assertEquals((await send("PATCH", "/api/notes/1", { headers: elsewhere, body })).status, 403);
+    assertEquals((await send("GET", "/api/notes/1", { headers: elsewhere })).status, 403);
+    assertEquals((await send("PATCH", "/api/notes/1", { headers: editor, body })).status, 200);
+    const { body: audit } = await ask("GET", "/report/audit", { headers: viewer });
+    assertEquals(audit.entries.map(({ user, path }: AuditEntry) => [user, path]), [
+      ["otto", "/api/notes/1"],
+    ]);
+    // The audit of each user is not that of another service, and rights are looked up each time.
+    const demoted = { ...editor, "x-roles": "viewer" };
+    assertEquals((await send("PATCH", "/api/notes/1", { headers: demoted, body })).status, 403);
+  }, {
+    env: "production",
+    adminUI: { roles: { edit: ["operator"], read: ["viewer"] } },
+    auth: {
+      middleware: async ({ req, set }, next) => {
+        const id = req.header("x-user");
+        const roles = req.header("x-roles-text") ?? req.header("x-roles")?.split(",");
+        // The cast is the test: a program in JavaScript can set a string.
+        if (id !== undefined) set("user", { id, roles } as User);
+        await next();
+      },
+    },
+  }));
+
+Deno.test("who may use the dashboard is said by one option, and in production by one at least", async () => {
+  const cases: readonly (readonly [adminUI: AppConfig["adminUI"], message: string])[] = [
+    [true, "adminUI.roles must be set in production"],
+    [{ authorize: () => true, roles: { edit: ["a"] } }, "adminUI takes authorize or roles"],
+    [{ roles: {} }, "adminUI.roles names no role"],
+    [{ roles: { edit: [""] } }, "adminUI.roles.edit"],
+  ];
+  const db = await openDatabase("sqlite::memory:");
+  for (const [adminUI, message] of cases) {
+    const secret = "a secret for the tests only";
+    const open = () => createApp({ db, secret, adminUI, env: "production", resources: [] });
+    const error = await assertRejects(open, Error);
+    assertStringIncludes(error.message, message);
+  }
+  await db.close();
+});
 
 Deno.test("authorize decides about everyone, only by true, and not for pages of other origins", () =>
   withDashboard(async ({ send }) => {
@@ -257,6 +336,45 @@ Deno.test("a view ends with its token, and so do its live streams", () => {
     clearInterval(alive);
     assertEquals((await ask("GET", "/as/api/notes", { headers })).status, 401);
   }, { runtime: { ...real, environment: (name) => real.environment(name), clock } });
+});
+
+Deno.test("a stream of the dashboard ends when its operator has no role any more", () => {
+  let user: User = { id: "otto", roles: ["operator"] };
+  return withDashboard(async ({ send }) => {
+    const headers = { "x-operator": "otto" };
+    const body = { subscriptions: [{ key: "a", path: "/api/notes/subscribe" }] };
+    const stream = await send("POST", "/__service/live", { headers, body });
+    const alive = setInterval(() => {}, 1_000);
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let received = "";
+    const read = async (wanted: string) => {
+      while (!received.includes(wanted)) {
+        const { value, done } = await reader!.read();
+        assert(!done, received);
+        received += value;
+      }
+    };
+    await read("of bob");
+    user = { id: "otto", roles: ["viewer"] };
+    assertEquals(
+      (await send("PATCH", "/api/notes/1", { headers, body: { title: "x" } })).status,
+      403,
+    );
+    user = { id: "otto", roles: [] };
+    await read('{"type":"ended","key":"a"}');
+    clearInterval(alive);
+    assertEquals((await send("GET", "/api/notes", { headers })).status, 403);
+    await reader?.cancel();
+  }, {
+    adminUI: { roles: { edit: ["operator"], read: ["viewer"] } },
+    auth: {
+      recheckMs: 20,
+      use: [{
+        name: "test",
+        identify: ({ headers }) => headers.has("x-operator") ? { user, renew: () => user } : null,
+      }],
+    },
+  });
 });
 
 /** The titles of the first event of a stream of all notes. */

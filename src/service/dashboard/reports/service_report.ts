@@ -3,8 +3,16 @@ import type { ResourceDescription } from "../operator_resources.ts";
 export interface ServiceReport {
   readonly name: string;
   readonly version: string;
+  /** The version of this package. */
+  readonly build: string;
+  /** The names of the databases, such as `shop.db (better-sqlite3)`, without secrets. */
+  readonly databases: readonly string[];
   readonly environment: "development" | "production";
-  /** True if the dashboard refuses every write. */
+  /** The e-mail address or the id of the operator; null without an account. */
+  readonly operator: string | null;
+  /** The path at which the operator can log out; null if the service has no sessions. */
+  readonly logout: string | null;
+  /** True if the dashboard refuses every write of this operator. */
   readonly isReadOnly: boolean;
   readonly features: {
     readonly search: boolean;

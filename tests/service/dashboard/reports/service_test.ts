@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { all, integer, resource, table, text } from "../../../../mod.ts";
+import manifest from "../../../../deno.json" with { type: "json" };
 import { anyEngine, withDashboard } from "./dashboard_service.ts";
 
 const people = table("people", {
@@ -46,6 +47,10 @@ Deno.test("the report of the service says who may do what, and with which fields
     assertEquals(facts, {
       name: "Shop",
       version: "3.2.1",
+      build: manifest.version,
+      databases: [":memory: (node:sqlite)"],
+      operator: null,
+      logout: null,
       basePath: "/v1",
       environment: "development",
       isReadOnly: false,
