@@ -240,10 +240,9 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   });
   if (resolved.dashboard !== null) {
     const { serveDashboard } = await import("./app_routes.ts");
-    const hasSessions = authenticators.some(({ name }) => name === "passwordAuth");
-    const sessionPath = hasSessions ? `${resolved.basePath}/auth` : null;
-    const shown = { resources, outbox, credentials, sessionPath, databases, hono: routes.hono };
-    serveDashboard({ ...parts, ...shown, metrics: observability.metrics }, resolved.dashboard);
+    const { metrics } = observability;
+    const shown = { resources, outbox, credentials, authenticators, databases, metrics };
+    serveDashboard({ ...parts, ...shown, hono: routes.hono }, resolved.dashboard);
   }
   await addMcpRoute({ facts, resolved, runtime, parseUser, ofTools, bodies, ...routes });
   return {

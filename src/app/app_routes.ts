@@ -113,13 +113,16 @@ interface DashboardDependencies extends
     AppRoutesDependencies,
     "guard" | "idempotency" | "hubs" | "parseUser" | "resolved" | "runtime"
   >,
-  DashboardReportsDependencies {
+  Omit<DashboardReportsDependencies, "sessionPath"> {
+  readonly authenticators: readonly Authenticator[];
   readonly credentials: Pick<Credentials, "accept" | "of">;
   readonly metrics: Metrics | null;
   readonly hono: Hono<AppEnv>;
 }
 
 export function serveDashboard(served: DashboardDependencies, dashboard: ResolvedDashboard): void {
+  const hasSessions = served.authenticators.some(({ name }) => name === "passwordAuth");
+  const sessionPath = hasSessions ? `${served.resolved.basePath}/auth` : null;
   const { resolved, runtime, resources, metrics, credentials, parseUser, hono } = served;
   const { basePath, secrets } = resolved;
   const { clock, observe } = runtime;
@@ -133,14 +136,14 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,
-    login: served.sessionPath === null ? null : `${served.sessionPath}/login`,
+    login: sessionPath && `${sessionPath}/login`,
     operatorUser: createOperatorUsers(credentials),
     reports: [
       createViewAsAction(views),
       createAuditReport(audit),
       createRightsAction({ resources, basePath, parseUser }),
       ...(metrics === null ? [] : [createMetricsReport(metrics, clock)]),
-      ...createDashboardReports(served),
+      ...createDashboardReports({ ...served, sessionPath }),
     ],
     operator: innerApp(served, createRouteTable(own), dashboardPath, users),
     viewed: {
