@@ -240,9 +240,8 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   });
   if (resolved.dashboard !== null) {
     const { serveDashboard } = await import("./app_routes.ts");
-    const { metrics } = observability;
-    const shown = { resources, outbox, credentials, authenticators, databases, metrics };
-    serveDashboard({ ...parts, ...shown, hono: routes.hono }, resolved.dashboard);
+    const own = { authenticators, databases, hono: routes.hono, metrics: observability.metrics };
+    serveDashboard({ ...parts, ...own, resources, outbox, credentials }, resolved.dashboard);
   }
   await addMcpRoute({ facts, resolved, runtime, parseUser, ofTools, bodies, ...routes });
   return {
