@@ -42,7 +42,7 @@ testUnless(
     assertEquals(driver.code, 2);
     assertMatch(
       driver.stderr,
-      /driver of pglite: npm install resource-api @electric-sql\/pglite$/m,
+      /driver of pglite: npm install resource-api @electric-sql\/pglite \(pglite\.ts:2:27\)$/m,
     );
     assertMatch(version.stdout, /^\d+\.\d+\.\d+\n$/);
   },

@@ -28,10 +28,15 @@ export async function checkService(
   env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const options = { cwd, env, maxLifeMs: 60_000 };
+  const other = `./${crypto.randomUUID()}.db`;
+  await Deno.copyFile(`${cwd}/shop.db`, `${cwd}/${other}`);
   await using service = startProgram(byNpx, options);
   const [launcher = ""] = byLauncher;
   await using stopped = startProgram([launcher, "shop.db", "--port", "0"], options);
-  await using killed = startProgram(byLauncher, options);
+  await using killed = startProgram(
+    byLauncher.map((word) => word === "./shop.db" ? other : word),
+    options,
+  );
   await useService(service);
   for (const one of [stopped, killed]) await one.printed(/\/healthz$/m);
   for (const one of [service, stopped]) one.signal("SIGTERM");
