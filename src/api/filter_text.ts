@@ -34,10 +34,23 @@ type Special =
   | (Space | ";" | "," | "(" | ")" | "[" | "]" | "=" | "!" | "<" | ">" | "&" | "|" | "." | ":")
   | ("'" | '"');
 
-/** @internal The comparisons of a filter. Items of value lists are separate, and name no field. */
+/** @internal The comparisons of a filter. A list of values becomes one comparison for each value. */
 export type Comparisons<Text> = Trim<
-  Parts<Parts<Parts<Groups<Unquoted<Text>>, " and ">, " or ">, "&&" | "||">
+  Parts<
+    Parts<Parts<Groups<Listed<Listed<Unquoted<Text>, "=in=">, "=out=">>, " and ">, " or ">,
+    "&&" | "||"
+  >
 >;
+
+/** A filter whose lists of values after an operator are replaced by comparisons `field==value`. */
+type Listed<Text, Operator extends string> = Text extends
+  `${infer Head}${Operator}(${infer Values})${infer Rest}`
+  ? Head | `${LastPart<Head>}==${Parts<Values, ",">}` | Listed<Rest, Operator>
+  : Text;
+
+type LastPart<Text> = Text extends `${string}${";" | "," | "(" | Space}${infer Rest}`
+  ? LastPart<Rest>
+  : Text & string;
 type Groups<Text> = Parts<Parts<Parts<Parts<Text, ";">, ",">, "(">, ")">;
 
 /** @internal The field that a comparison compares, or `never` if no operator follows a field. */

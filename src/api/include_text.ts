@@ -62,11 +62,22 @@ export type FilterIn<Item> = OptionsIn<Item> extends infer Option
 
 /** @internal The messages about unknown options and wrong values. */
 export type OptionFault<Item, Options = OptionsIn<Item>> =
+  | (Trim<Item> extends `${string}(${infer All})` ? Repeated<`;${OwnOptions<All>}`> : never)
   | WrongValue<OptionIn<Item, "limit">, `${bigint}`, "limit must be a number, not">
   | WrongValue<OptionIn<Item, "count">, "true", "count must be true, not">
   | (Extract<Options, `filter:${string}`> extends never
     ? WrongValue<Options, `${OptionName}:${string}`, "There is no option">
     : never);
+
+/** Options without the contents of parentheses and without spaces. */
+type OwnOptions<Text> = Text extends `${infer Head}(${infer Rest}`
+  ? OwnOptions<`${Head}${Rest extends `${string})${infer After}` ? After : ""}`>
+  : Text extends `${infer Head}${" "}${infer Rest}` ? OwnOptions<`${Head}${Rest}`>
+  : Text & string;
+
+type Repeated<Text, Name extends OptionName = OptionName> = Name extends unknown
+  ? Text extends `${string};${Name}:${string};${Name}:${string}` ? `${Name} occurs twice` : never
+  : never;
 
 type WrongValue<Value, Right, Message extends string> = Value extends Right ? never
   : IsHidden<Value> extends true ? never

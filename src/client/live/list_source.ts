@@ -91,7 +91,7 @@ export interface LiveList<Row = LiveRow> extends Store<LiveListState<Row>> {
  * const close = open.subscribe(({ items, status }) => console.log(status, items.length));
  * ```
  */
-export function liveList<
+export const liveList: <
   R extends ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = never,
@@ -100,11 +100,10 @@ export function liveList<
 >(
   resource: Offers<R, "subscribe">,
   options?: LiveListOptions<R, Fields, Included, Filter, Order>,
-): LiveList<RowOf<R, Fields | FieldsOfOrder<Order>, Included>>;
-export function liveList(
+) => LiveList<RowOf<R, Fields | FieldsOfOrder<Order>, Included>> = (
   { [handle]: { transport, path } }: HasHandle,
   { orderBy = [], seed, filter, select, include, limit, accepts }: UntypedListOptions = {},
-): LiveList<object> {
+) => {
   const lists = openListsOf(transport);
   const set = new RowSet(orderBy, seed, limit);
   // The client sorts the rows, so the request must include the fields of `orderBy`.
@@ -167,8 +166,9 @@ export function liveList(
     change();
   }
 
-  return { ...store, loadMore, seed: () => seedOf(set) };
-}
+  // The cast is safe: the options determine the types of the rows.
+  return { ...store, loadMore, seed: () => seedOf(set) } as LiveList<never>;
+};
 
 /**
  * Reads the rows of a live list once. The result is a `seed` for another list, for instance in a

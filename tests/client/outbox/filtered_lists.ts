@@ -80,7 +80,8 @@ async function compare(
   await stream.until(() => stream.facts.size === texts.length);
   await stream.close();
   for (const [index, text] of texts.entries()) {
-    const { body } = await service.get(`/api/things${query(text)}&limit=100`);
+    const { status, body } = await service.get(`/api/things${query(text)}&limit=100`);
+    if (status !== 200) throw new Error(`${status} for ${text}: ${JSON.stringify(body)}`);
     const listed = new Set(body.items.map(({ id }: Row) => id));
     // The cast is safe: the service describes filters in this form.
     const filter = stream.facts.get(`${index}`)?.["filter"] as DescribedFilter;

@@ -25,6 +25,20 @@ export const probes: readonly (readonly [expression: string, expected: string | 
     `api.notes.count({ filter: "status!=draft,status==null;status=in=(draft,done)" })`,
     "Promise<number>",
   ],
+  [`api.notes.count({ filter: "status=in=(draft,open)" })`, /There is no value open/],
+  [
+    `api.notes.count({ filter: "views=in=(1,2);(status=out=(done, 'open'),title=in=(a,b)) and views>1" })`,
+    /There is no value open/,
+  ],
+  [
+    `api.notes.count({ filter: 'title=in=("a;b","c");status=in=(draft, "done"),views=out=(1,2)' })`,
+    "Promise<number>",
+  ],
+  [
+    `api.notes.count({ filter: \`status=in=(\${text},draft);views=in=(\${views})\` })`,
+    "Promise<number>",
+  ],
+  [`api.notes.count({ filter: "titl=in=(draft,done)" })`, /There is no field titl/],
   [`api.notes.count({ filter: \`titl==\${text}\` })`, /There is no field titl/],
   [`api.notes.count({ filter: \`title==\${text};status==\${text};\${text}\` })`, "Promise<number>"],
   [`api.notes.count({ filter: \`\${text}==x\` })`, "Promise<number>"],
@@ -119,6 +133,15 @@ export const probes: readonly (readonly [expression: string, expected: string | 
   [`api.people.list({ include: ["notes(limt:2)"] })`, /There is no option limt:2/],
   [`api.people.list({ include: ["notes(having:x)"] })`, /There is no option having:x/],
   [`api.people.list({ include: ["notes(2)"] })`, /There is no option 2/],
+  [`api.people.list({ include: ["notes(limit:1;select:id;limit:1)"] })`, /limit occurs twice/],
+  [
+    `api.people.list({ include: ["notes(filter:views<2;filter:title==x)"] })`,
+    /filter occurs twice/,
+  ],
+  [
+    `row(api.people.list({ include: ["notes(limit:1;include:tags(limit:1))"] })).notes[0]!.tags`,
+    "Tags[]",
+  ],
   [`api.people.list({ include: ["notes(limit:abc)"] })`, /limit must be a number, not abc/],
   [`api.people.list({ include: ["notes(count:maybe)"] })`, /count must be true, not maybe/],
   [`api.people.list({ include: ["notes.author(limt:2)"] })`, /There is no option limt:2/],
