@@ -24,6 +24,10 @@ export interface FilterTotals {
 
 type Row = Readonly<Record<string, unknown>>;
 
+export function noTotals(): FilterTotals {
+  return { filters: 0, decided: 0, undecided: 0, differences: [] };
+}
+
 const { columns } = tableInfoOf(things);
 const written = columns.filter(({ name }) => name !== "id");
 
@@ -47,7 +51,7 @@ export async function checkFilteredLists(
   engine: Engine,
   { seed, runs }: { readonly seed: number; readonly runs: number },
 ): Promise<FilterTotals> {
-  const totals: FilterTotals = { filters: 0, decided: 0, undecided: 0, differences: [] };
+  const totals = noTotals();
   const auth = { public: true, create: () => all() } as const;
   const resources = [resource(things, { id: things.id, auth })];
   await withService(engine, [things], () => ({ resources }), async (service) => {
@@ -59,29 +63,38 @@ export async function checkFilteredLists(
     }
     for (let done = 0; done < runs; done += perStream) {
       const numRuns = Math.min(perStream, runs - done);
-      await compare(service, fc.sample(filters, { seed: seed + done, numRuns }), rows, totals);
+      const texts = fc.sample(filters, { seed: seed + done, numRuns });
+      await compareLists(service.app, { path: "/api/things", texts, rows }, totals);
     }
   });
   return totals;
 }
 
-async function compare(
-  service: Service,
-  texts: readonly string[],
-  rows: ReadonlyMap<number, readonly Row[]>,
+/** Filters of one resource, and the forms in which a client knows each row. */
+export interface ComparedLists {
+  readonly path: string;
+  readonly texts: readonly string[];
+  readonly rows: ReadonlyMap<number, readonly Row[]>;
+}
+
+/** Adds the comparisons of at most fifty filters. */
+export async function compareLists(
+  app: Service["app"],
+  { path, texts, rows }: ComparedLists,
   totals: FilterTotals,
 ): Promise<void> {
   const query = (text: string) => `?select=id&filter=${encodeURIComponent(text)}`;
   const asked = texts.map((text, index) => ({
     key: `${index}`,
-    path: `/api/things/subscribe${query(text)}`,
+    path: `${path}/subscribe${query(text)}`,
   }));
-  const stream = await openMultiplexed(service, asked, { headers: safe });
+  const stream = await openMultiplexed({ app }, asked, { headers: safe });
   await stream.until(() => stream.facts.size === texts.length);
   await stream.close();
   for (const [index, text] of texts.entries()) {
-    const { status, body } = await service.get(`/api/things${query(text)}&limit=100`);
-    if (status !== 200) throw new Error(`${status} for ${text}: ${JSON.stringify(body)}`);
+    const response = await app.fetch(new Request(`http://test${path}${query(text)}&limit=100`));
+    const body = await response.json();
+    if (response.status !== 200) throw new Error(`${text}: ${JSON.stringify(body)}`);
     const listed = new Set(body.items.map(({ id }: Row) => id));
     // The cast is safe: the service describes filters in this form.
     const filter = stream.facts.get(`${index}`)?.["filter"] as DescribedFilter;
