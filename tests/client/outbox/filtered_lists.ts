@@ -92,10 +92,7 @@ export async function compareLists(
   await stream.until(() => stream.facts.size === texts.length);
   await stream.close();
   for (const [index, text] of texts.entries()) {
-    const response = await app.fetch(new Request(`http://test${path}${query(text)}&limit=100`));
-    const body = await response.json();
-    if (response.status !== 200) throw new Error(`${text}: ${JSON.stringify(body)}`);
-    const listed = new Set(body.items.map(({ id }: Row) => id));
+    const listed = await listedIds(app, `${path}${query(text)}&limit=100`);
     // The cast is safe: the service describes filters in this form.
     const filter = stream.facts.get(`${index}`)?.["filter"] as DescribedFilter;
     totals.filters++;
@@ -107,6 +104,17 @@ export async function compareLists(
         else totals.differences.push(`${text}: ${result} for ${JSON.stringify(row)}`);
       }
     }
+  }
+}
+
+/** Returns the ids in a list. Reads again while the queries of the streams still wait. */
+async function listedIds(app: Service["app"], path: string): Promise<ReadonlySet<number>> {
+  for (;;) {
+    const response = await app.fetch(new Request(`http://test${path}`));
+    const body = await response.json();
+    if (response.status === 200) return new Set(body.items.map(({ id }: { id: number }) => id));
+    if (response.status !== 503) throw new Error(`${path}: ${JSON.stringify(body)}`);
+    await new Promise((resolve) => setTimeout(resolve));
   }
 }
 
