@@ -34,7 +34,7 @@ type Special =
   | (Space | ";" | "," | "(" | ")" | "[" | "]" | "=" | "!" | "<" | ">" | "&" | "|" | "." | ":")
   | ("'" | '"');
 
-/** @internal The comparisons of a filter. A list of values becomes one comparison for each value. */
+/** @internal The comparisons of a filter. A list of values becomes a comparison for each value. */
 export type Comparisons<Text> = Trim<
   Parts<
     Parts<Parts<Groups<Listed<Listed<Unquoted<Text>, "=in=">, "=out=">>, " and ">, " or ">,

@@ -1,4 +1,4 @@
-import { handle, type HasHandle } from "../../api/handle.ts";
+import { handle } from "../../api/handle.ts";
 import { queryString } from "../request/query_string.ts";
 import type { FilterInput, FilterOf, IncludeItemOf, Offers } from "../../api/checked_text.ts";
 import type { AggregateOptions, GroupOf, NumericOf } from "../../api/aggregates.ts";
@@ -12,16 +12,6 @@ import { rowIdOf, RowSet } from "./row_set.ts";
 import { createStore, runSafely, type Store } from "./store.ts";
 import type { ApiResource, FieldOf, FieldsOfOrder, IncludeOf, RowOf } from "../../api/rows.ts";
 import type { ServiceError } from "../request/service_error.ts";
-
-interface UntypedListOptions {
-  readonly filter?: FilterInput | undefined;
-  readonly orderBy?: readonly string[] | undefined;
-  readonly select?: readonly string[] | undefined;
-  readonly include?: readonly string[] | undefined;
-  readonly limit?: number | undefined;
-  readonly seed?: LiveSeed | undefined;
-  readonly accepts?: ((row: never) => boolean) | undefined;
-}
 
 function seedOf({ description, items, token }: RowSet): LiveSeed | null {
   if (!description || !token) return null;
@@ -91,26 +81,29 @@ export interface LiveList<Row = LiveRow> extends Store<LiveListState<Row>> {
  * const close = open.subscribe(({ items, status }) => console.log(status, items.length));
  * ```
  */
-export const liveList: <
+export function liveList<
   R extends ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = never,
   const Filter extends FilterInput = FilterInput,
   const Order extends ListNotString<OrderInput<FieldOf<R>>> = ListNotString<never>,
 >(
-  resource: Offers<R, "subscribe">,
-  options?: LiveListOptions<R, Fields, Included, Filter, Order>,
-) => LiveList<RowOf<R, Fields | FieldsOfOrder<Order>, Included>> = (
-  { [handle]: { transport, path } }: HasHandle,
-  { orderBy = [], seed, filter, select, include, limit, accepts }: UntypedListOptions = {},
-) => {
+  { [handle]: { transport, path } }: Offers<R, "subscribe">,
+  // The cast is safe: every type of the option includes empty lists.
+  { orderBy = [] as never, seed, filter, select, include, limit, accepts }: LiveListOptions<
+    R,
+    Fields,
+    Included,
+    Filter,
+    Order
+  > = {},
+): LiveList<RowOf<R, Fields | FieldsOfOrder<Order>, Included>> {
   const lists = openListsOf(transport);
   const set = new RowSet(orderBy, seed, limit);
   // The client sorts the rows, so the request must include the fields of `orderBy`.
   const fields = select && [...select, ...orderBy.map(sortFieldOf)];
   const list: OpenList & Omit<Subscriber, "path"> = {
-    resource: path,
-    ...{ set, filter, accepts, show: () => change() },
+    ...{ resource: path, set, filter, accepts, show: () => change() },
     receive: (message) =>
       runSafely(() => {
         set.take(message);
@@ -123,17 +116,14 @@ export const liveList: <
 
   const [store, change] = createStore<LiveListState<object>>(() => {
     const shown = runSafely(() => lists.overlays?.shown(list), fail);
-    return {
-      ...{ items: set.items, pending: 0, ...shown, ...set.state, loadMore },
-      // While rows are loading, there is no token. The service may have reduced the limit.
-      hasMore: set.rows.size >= (set.token ? wanted : set.limit!),
-    };
+    // While rows are loading, there is no token. The service may have reduced the limit.
+    const hasMore = set.rows.size >= (set.token ? wanted : set.limit!);
+    return { items: set.items, pending: 0, ...shown, ...set.state, hasMore, loadMore };
   }, open);
 
   function open(): () => void {
     leave();
     lists.all.add(list);
-    // Without a limit, the service ignores the order.
     const query = queryString({ filter, select: fields, include, limit: wanted, orderBy });
     // A new subscriber receives nothing more from the stream of its predecessor.
     leave = connectionOf(transport).add({ ...list, path: path + "/subscribe" + query });
@@ -141,11 +131,9 @@ export const liveList: <
   }
 
   function loadMore(count?: number): void {
-    // `count` may be an event.
     const added = isNaN(count!) ? limit! : +count!;
     if (added % 1 !== 0 || added < 1) throw new TypeError("Cannot load " + added);
     if (!set.token || !lists.all.has(list) || set.limit! < wanted) return;
-    // Without a token, the service sends all rows of the longer window.
     set.token = null;
     wanted += added;
     open();
@@ -157,9 +145,8 @@ export const liveList: <
     lists.overlays?.closed();
   }
 
-  /** Closes only this list after an error, for instance of a program's callback. */
+  /** Closes only this list after an error. Without a token, the next stream sends all rows. */
   function fail(): void {
-    // Without a resume token, the next subscription starts with all rows.
     set.token = null;
     close();
     set.state = { status: "closed", error: null };
@@ -168,7 +155,7 @@ export const liveList: <
 
   // The cast is safe: the options determine the types of the rows.
   return { ...store, loadMore, seed: () => seedOf(set) } as LiveList<never>;
-};
+}
 
 /**
  * Reads the rows of a live list once. The result is a `seed` for another list, for instance in a

@@ -14,7 +14,7 @@ testOnDialects(
   `a client decides random filters as the service's lists do, seed ${seed}`,
   async (engine) => {
     const { differences, decided, undecided } = await checkFilteredLists(engine, {
-      ...{ seed, runs: repeats(600) },
+      ...{ seed, runs: repeats(400) },
     });
     assertEquals(differences, []);
     assert(decided > undecided, `${decided} decided, ${undecided} undecided`);
