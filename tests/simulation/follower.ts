@@ -24,6 +24,8 @@ export class StreamFollower {
   #isSynced = false;
   /** True after a reconnection: the client may then receive events again. */
   #mayRepeat = false;
+  /** Takes a share of the bytes that have been sent and not been read. Null if there are none. */
+  #arriving: ((share: number) => void) | null = null;
   #leaving: AbortController | null = null;
   events = 0;
 
@@ -60,7 +62,10 @@ export class StreamFollower {
     this.#follow(app, leaving.signal).then(() => ended(null), ended);
   }
 
-  disconnect(): void {
+  /** Disconnects. The client receives the given share of the bytes that are under way. */
+  disconnect(share = 0): void {
+    this.#arriving?.(share);
+    this.#arriving = null;
     this.#tell("disconnects");
     this.#leaving?.abort();
     this.#leaving = null;
@@ -92,8 +97,12 @@ export class StreamFollower {
       const { value, done } = await reader.read();
       this.#scheduler.noteActivity();
       if (done) return;
+      const arriving = this.#arriving = (share: number) =>
+        parser.push(value.subarray(0, Math.floor(value.length * share)));
       await this.#scheduler.pass("client", `reads ${this.name}`);
-      if (!signal.aborted) parser.push(value);
+      if (signal.aborted || this.#arriving !== arriving) return;
+      this.#arriving = null;
+      parser.push(value);
     }
   }
 

@@ -74,8 +74,8 @@ export class OrderWriter {
   async check(base: Database): Promise<void> {
     const { fail } = this.#parts;
     for (const { key, isPaid, statuses, hasUnknown } of this.#orders) {
-      const text = `SELECT count(*) FROM ${isPaid ? "paid" : "orders"} WHERE title = ?`;
-      const { rows } = await base.query({ text, values: [key] });
+      const text = `SELECT count(*) FROM ${isPaid ? "paid" : "orders"} WHERE title = '${key}'`;
+      const { rows } = await base.query({ text, values: [] });
       const count = Number(rows[0]?.[0]);
       const story = `${key} (${this.#storage}): ${statuses}; ${this.#parts.scheduler.faults}`;
       if (count > 1 && !this.#mayRepeat(hasUnknown)) fail(`${count} executions of ${story}`);
@@ -88,8 +88,8 @@ export class OrderWriter {
 
   async #checkBudget(base: Database): Promise<void> {
     const { scheduler, fail } = this.#parts;
-    const text = `SELECT count(*) FROM paid WHERE title LIKE ?`;
-    const { rows } = await base.query({ text, values: [`${this.#user}-%`] });
+    const text = `SELECT count(*) FROM paid WHERE title LIKE '${this.#user}-%'`;
+    const { rows } = await base.query({ text, values: [] });
     const count = Number(rows[0]?.[0]);
     const asked = this.#orders.filter(({ isPaid }) => isPaid).length;
     const { capacity } = orderBudget;

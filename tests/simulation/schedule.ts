@@ -97,7 +97,8 @@ class Schedule {
     scheduler.begin(this.#seed, hasFaults);
     for (let index = 0; index < writerCount; index++) void this.#write(index);
     for (const one of this.#followers) void this.#live(one);
-    if (chance.once(6)) void this.#forgetChanges();
+    const { dialect } = this.#service.base;
+    if (chance.once(6) && dialect.engine === "sqlite") void this.#forgetChanges();
     const isDone = () => this.#writers === 0;
     if (!await scheduler.run(isDone, maxSteps)) this.#fail("the writes do not end");
     scheduler.endFaults();
@@ -129,11 +130,11 @@ class Schedule {
   /** One client: it connects, and sometimes disconnects and connects again. */
   async #live(follower: StreamFollower): Promise<void> {
     const { scheduler } = this.#service;
-    const moves = this.#chance.below(4);
+    const moves = this.#chance.pick([0, 1, 3, 6]);
     for (let move = 0; move < moves; move++) {
       await scheduler.pass("request", `client ${follower.name}`);
       if (!follower.isConnected) follower.connect(this.#app());
-      else if (this.#chance.once(2)) follower.disconnect();
+      else if (this.#chance.once(2)) follower.disconnect(this.#chance.below(100) / 100);
     }
   }
 
@@ -215,7 +216,10 @@ class Schedule {
     this.#items.readAll(
       new Map(rows.map(([id, projectId, rank, title, version]) => [
         Number(id),
-        { projectId, rank, title, version },
+        {
+          projectId: projectId === null ? null : Number(projectId),
+          ...{ rank: Number(rank), title, version: Number(version) },
+        },
       ])),
     );
     const fault = this.#items.history.check();

@@ -11,6 +11,7 @@ import { table } from "../../src/schema/table.ts";
 import { Chance } from "../live/checker/chance.ts";
 import type { DenoKv } from "../../src/kv/deno_kv.ts";
 import { Scheduler } from "./scheduler.ts";
+import { SimulatedPostgres } from "./simulated_postgres.ts";
 import { SimulatedKv } from "./simulated_kv.ts";
 import { CommitHints, simulatedDriver } from "./simulated_driver.ts";
 
@@ -52,7 +53,7 @@ export interface SimulatedService {
 const processCount = 2;
 
 /** Opens the processes. `seed` decides their limits and their random bytes. */
-export async function openService(seed: number): Promise<SimulatedService> {
+export async function openService(seed: number, url: string | null): Promise<SimulatedService> {
   const scheduler = new Scheduler();
   const chance = new Chance(seed);
   const usual = { ...liveLimits };
@@ -64,13 +65,18 @@ export async function openService(seed: number): Promise<SimulatedService> {
     environment: () => undefined,
     observe: (observation) => void observations.push(observation),
   };
-  const base = await openDatabase("sqlite::memory:", { clock: scheduler.clock });
+  const server = url === null ? null : await SimulatedPostgres.open(url, scheduler);
+  const base = await openDatabase(url ?? "sqlite::memory:", { clock: scheduler.clock });
   await base.createTables([projects, items, orders, paid]);
   const kv = new SimulatedKv(scheduler);
   const storage = chance.pick(["kv", "db"] as const);
-  const open = (name: string) => {
+  const open = async (name: string) => {
     const process = { name, hints: new CommitHints(scheduler) };
-    return openDatabase(simulatedDriver(base.driver, scheduler, process));
+    return await openDatabase(
+      server === null
+        ? simulatedDriver(base.driver, scheduler, process)
+        : await server.openDriver(process),
+    );
   };
   const apps: App[] = [];
   while (apps.length < processCount) {
@@ -79,14 +85,15 @@ export async function openService(seed: number): Promise<SimulatedService> {
     await warmUp(app);
     apps.push(app);
   }
+  const outside = await open("outside");
   return {
-    scheduler,
-    base,
-    outside: await open("outside"),
+    ...{ scheduler, base, outside },
     ...{ apps, storage, observations },
     async close() {
       for (const app of apps) await app.close();
+      await outside.close();
       await base.close();
+      await server?.close();
       Object.assign(liveLimits, usual);
     },
   };

@@ -10,6 +10,8 @@ export interface SimulateOptions {
   readonly seed: number;
   readonly schedules: number;
   readonly onlyStreams?: boolean;
+  /** The URL of an empty Postgres database. Default: SQLite. */
+  readonly url?: string | null;
   trace?(line: string): void;
   readonly stopping?: AbortSignal;
 }
@@ -25,13 +27,13 @@ export interface SimulateOutcome {
 
 /** Runs the schedules from `seed` on. A schedule depends only on its seed and its service. */
 export async function simulate(options: SimulateOptions): Promise<SimulateOutcome> {
-  const { seed, schedules, onlyStreams = false, stopping } = options;
+  const { seed, schedules, onlyStreams = false, url = null, stopping } = options;
   const isOne = schedules === 1;
   let [done, steps, events] = [0, 0, 0];
   while (done < schedules && !stopping?.aborted) {
     const next = seed + done;
     const first = next - next % schedulesPerService;
-    const service = await openService(first);
+    const service = await openService(first, url);
     const takeBack = installTimers(service.scheduler);
     try {
       for (let at = first; at < first + schedulesPerService && at < seed + schedules; at++) {

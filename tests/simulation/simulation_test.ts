@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { testOnPostgres } from "../support/postgres_tests.ts";
 import { schedulesPerService, simulate } from "./simulate.ts";
 
 // `SEED=… deno task test tests/simulation` repeats a failure with other seeds.
@@ -9,6 +10,12 @@ Deno.test(`better-sqlite3: no order of steps breaks a stream, from seed ${seed} 
   const { failure, events } = await simulate({ seed, schedules: schedulesPerService });
   assertEquals(failure, null);
   assert(events > 500, `only ${events} events`);
+});
+
+testOnPostgres(`no order of steps breaks a stream, from seed ${seed} on`, async (url) => {
+  const { failure, events } = await simulate({ seed, schedules: 6, url });
+  assertEquals(failure, null);
+  assert(events > 30, `only ${events} events`);
 });
 
 Deno.test("better-sqlite3: a seed always causes the same steps", async () => {

@@ -169,11 +169,16 @@ export class ItemWriter {
     const writes = Array.from({ length: chance.pick([1, 1, 2, 3]) }, () => this.#statement());
     const texts = writes.map(({ text }) => text);
     scheduler.trace?.(`    ${texts.join("; ")}`);
-    const operations = ids.map((id) => {
+    const operations = ids.flatMap((id) => {
       const effects = writes.flatMap(({ effectOn }) => effectOn(id) ?? []);
       const all: Effect = (state) =>
         effects.reduce<RowState>((before, effect) => effect(before) ?? null, state);
-      return { all, operation: this.history.begin(id, texts.join("; "), all) };
+      // On Postgres, others can write a row before a later statement of the transaction reads it.
+      const parts = outside.dialect.engine === "sqlite" ? [all] : effects;
+      return parts.map((effect) => ({
+        all: effect,
+        operation: this.history.begin(id, texts.join("; "), effect),
+      }));
     });
     try {
       const [first = ""] = texts;
