@@ -129,8 +129,7 @@ const rules: readonly Rule[] = [
     document: /^docs\/authentication/,
     language: shell,
     text: /^auth=/,
-    because: "continues with a token that the log of the service prints",
-    count: 1,
+    test: "tests/identity/documented_test.ts",
   },
   {
     document: /^docs\/upgrading/,
