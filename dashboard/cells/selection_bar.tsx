@@ -47,8 +47,11 @@ export function SelectionBar({ resource, list, count, selection, onSelect, onWri
       {told instanceof Error && <Problem error={told} />}
       {number > 0 && (
         <>
-          {isWhole && (
-            <button type="button" onClick={() => onSelect({ ...selection, isAll: true })}>
+          {isWhole && mayWrite && (
+            <button
+              type="button"
+              onClick={() => onSelect({ ...selection, isAll: true })}
+            >
               Select all {rowsText(count)} that match
             </button>
           )}
