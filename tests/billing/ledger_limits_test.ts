@@ -4,6 +4,7 @@ import type { LedgerEntry } from "../../src/billing/ledger/ledger_entry.ts";
 import { KvLedger } from "../../src/billing/ledger/kv_ledger.ts";
 import { ledgerKeys } from "../../src/billing/ledger/ledger_keys.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
+import { Problem } from "../../src/problem/problem.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { handClock } from "../db/hand_clock.ts";
 
@@ -21,6 +22,29 @@ Deno.test("a history has at most 1,000 entries", async () => {
   const { ledger } = ledgerWorld();
   assertEquals(await ledger.history("a", 1_000), []);
   await assertRejects(() => ledger.history("a", 1_001), Error, "over 1,000 entries");
+});
+
+Deno.test("keys, reasons and lifetimes have exact limits", async () => {
+  const { ledger } = ledgerWorld();
+  const accepted = async (work: () => Promise<unknown>) => {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      assertEquals(error instanceof Problem ? error.slug : error, "validation-error");
+      return false;
+    }
+  };
+  for (const [given, limit] of [["key", 255], ["reason", 200]] as const) {
+    for (const length of [limit, limit + 1]) {
+      const options = { [given]: "x".repeat(length) };
+      assertEquals(await accepted(() => ledger.grant("a", 1, options)), length === limit, given);
+    }
+  }
+  for (const expiresInMs of [0, 1, 30 * day, 30 * day + 1]) {
+    const isAccepted = await accepted(() => ledger.reserve("a", 1, { expiresInMs }));
+    assertEquals(isAccepted, expiresInMs === 1 || expiresInMs === 30 * day, `${expiresInMs}`);
+  }
 });
 
 Deno.test("a reservation is open for ten minutes", async () => {

@@ -15,7 +15,9 @@ export const suites: Readonly<Record<string, readonly string[]>> = {
     "tests/conformance/credits_ledger_test.ts",
     "tests/cli/credits_test.ts",
     "tests/http/charge_test.ts",
+    "tests/http/charged_procedure_test.ts",
   ],
+  // The tests of `act_as.ts` need Postgres, which these runs have not.
   "src/auth": [
     "tests/auth",
     "tests/http/policy_test.ts",
@@ -32,6 +34,7 @@ export const suites: Readonly<Record<string, readonly string[]>> = {
     "tests/http/charge_test.ts",
     "tests/http/batch_price_test.ts",
     "tests/http/idempotency_guard_test.ts",
+    "tests/http/returned_solution_test.ts",
     "tests/mcp/mcp_test.ts",
   ],
   "src/resource/rights": [
