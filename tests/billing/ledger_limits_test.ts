@@ -18,8 +18,10 @@ function ledgerWorld() {
   return { ledger: new KvLedger(store, { clock, random }), store, advance, clock };
 }
 
-Deno.test("a history has at most 1,000 entries", async () => {
+Deno.test("a history has 50 entries by default, and at most 1,000", async () => {
   const { ledger } = ledgerWorld();
+  for (let count = 0; count < 51; count++) await ledger.grant("b", 1);
+  assertEquals((await ledger.history("b")).length, 50);
   assertEquals(await ledger.history("a", 1_000), []);
   await assertRejects(() => ledger.history("a", 1_001), Error, "over 1,000 entries");
 });
