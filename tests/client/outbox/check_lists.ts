@@ -1,11 +1,11 @@
 /**
  * Compares what a client makes of random filters, for rows that it writes and rows that it receives,
- * with the lists of a service on SQLite and Postgres: `deno task check-lists [filters] [seed]`. Each
- * thousand filters have other rows and a seed of their own, which is printed with a difference.
+ * with the lists of a service on SQLite and Postgres: `deno task check-lists [filters] [seed]
+ * [engine]`. Each thousand filters have other rows and a seed of their own, which is printed with a difference.
  */
 import { startPostgresCluster } from "../../support/postgres_cluster.ts";
 
-const [filters = "100000", first = "1"] = Deno.args;
+const [filters = "100000", first = "1", only = ""] = Deno.args;
 const given = Deno.env.get("TEST_POSTGRES_URL");
 const server = given === undefined
   ? await startPostgresCluster({ settings: { jit: "off" } })
@@ -20,7 +20,8 @@ const { engineOfEachDialect } = await import("../../support/engines.ts");
 const { checkFilteredLists } = await import("./filtered_lists.ts");
 
 let differences = 0;
-await Promise.all(engineOfEachDialect.map(async (engine) => {
+const checked = engineOfEachDialect.filter(({ name }) => name.includes(only));
+await Promise.all(checked.map(async (engine) => {
   const total = { filters: 0, decided: 0, undecided: 0 };
   for (let seed = Number(first); total.filters < Number(filters); seed++) {
     const runs = Math.min(1_000, Number(filters) - total.filters);

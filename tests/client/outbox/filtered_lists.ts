@@ -54,19 +54,24 @@ export async function checkFilteredLists(
   const totals = noTotals();
   const auth = { public: true, create: () => all() } as const;
   const resources = [resource(things, { id: things.id, auth })];
-  await withService(engine, [things], () => ({ resources }), async (service) => {
-    const sent = fc.sample(bodies, { seed, numRuns: 60 });
-    const rows = new Map<number, readonly Row[]>();
-    for (const body of sent) {
-      const { status, body: row } = await service.send("POST", "/api/things", body, writer);
-      if (status === 201) rows.set(row.id, [body, row]);
-    }
-    for (let done = 0; done < runs; done += perStream) {
-      const numRuns = Math.min(perStream, runs - done);
-      const texts = fc.sample(filters, { seed: seed + done, numRuns });
-      await compareLists(service.app, { path: "/api/things", texts, rows }, totals);
-    }
-  });
+  await withService(
+    engine,
+    [things],
+    () => ({ resources, queryTimeoutMs: 600_000 }),
+    async (service) => {
+      const sent = fc.sample(bodies, { seed, numRuns: 60 });
+      const rows = new Map<number, readonly Row[]>();
+      for (const body of sent) {
+        const { status, body: row } = await service.send("POST", "/api/things", body, writer);
+        if (status === 201) rows.set(row.id, [body, row]);
+      }
+      for (let done = 0; done < runs; done += perStream) {
+        const numRuns = Math.min(perStream, runs - done);
+        const texts = fc.sample(filters, { seed: seed + done, numRuns });
+        await compareLists(service.app, { path: "/api/things", texts, rows }, totals);
+      }
+    },
+  );
   return totals;
 }
 
