@@ -32,6 +32,11 @@ async function main(args: readonly string[]): Promise<void> {
     const tests = Object.entries(suites).filter(([path]) =>
       chosen === "" || path.startsWith(chosen) || chosen.startsWith(path)
     );
+    if (tests.length === 0) {
+      console.error(`There are no tests for ${chosen}: ${Object.keys(suites).join(", ")}`);
+      Deno.exitCode = 2;
+      return;
+    }
     const mutants = await mutateFiles(folder, tests.map(([path]) => path), chosen);
     const sample = value("--sample", "150");
     const size = sample === "all" ? mutants.length : Number(sample);
