@@ -11,12 +11,18 @@ const { values } = parseArgs({
     trace: { type: "boolean", default: false },
   },
 });
+function wholeNumber(option: string, text: string): number {
+  const number = Number(text);
+  if (Number.isSafeInteger(number) && number >= 0) return number;
+  throw new Error(`Cannot simulate: --${option} ${text} is not a whole number`);
+}
+
 const isOne = values.schedules === undefined && Deno.args.some((one) => one.startsWith("--seed"));
-const schedules = Number(values.schedules ?? (isOne ? 1 : 10_000));
+const schedules = wholeNumber("schedules", values.schedules ?? (isOne ? "1" : "10000"));
 const beganAt = performance.now();
 await using server = values.postgres ? await startMortalPostgres() : null;
 const outcome = await simulate({
-  seed: Number(values.seed),
+  seed: wholeNumber("seed", values.seed),
   schedules,
   ...{ onlyStreams: values.streams, url: server?.url ?? null },
   ...(values.trace ? { trace: console.log } : {}),
