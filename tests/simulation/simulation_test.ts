@@ -12,8 +12,8 @@ Deno.test(`better-sqlite3: no order of steps breaks a stream, from seed ${seed} 
   assert(events > 250, `only ${events} events`);
 });
 
-testOnPostgres(`no order of steps breaks a stream, from seed ${seed} on`, async (url) => {
-  const { failure, events } = await simulate({ seed, schedules: 3, url });
+testOnPostgres("no order of steps breaks a stream, from seed 0 on", async (url) => {
+  const { failure, events } = await simulate({ seed: 0, schedules: 3, url });
   assertEquals(failure, null);
   assert(events > 10, `only ${events} events`);
 });
