@@ -1,9 +1,9 @@
 /** The service in production: `deno task start`. It adds missing tables and columns first. */
 import { serve } from "@svc/resource-api";
 import config from "./service.config.ts";
-import { lists, tasks } from "./tables.ts";
+import * as tables from "./tables.ts";
 
-await config.db.migrate([lists, tasks]);
+await config.db.migrate(Object.values(tables));
 await serve({
   ...config,
   // web

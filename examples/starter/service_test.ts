@@ -1,13 +1,13 @@
 /** Tests of the rights. A database in memory replaces the database of `.env`. */
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { createApp } from "@svc/resource-api";
-import { lists, tasks } from "./tables.ts";
+import * as tables from "./tables.ts";
 
 Deno.env.set("DATABASE", "sqlite::memory:");
 Deno.env.set("KV", ":memory:");
 Deno.env.set("SERVICE_SECRET", "a secret for the tests only");
 const { default: config } = await import("./service.config.ts");
-await config.db.migrate([lists, tasks]);
+await config.db.migrate(Object.values(tables));
 const app = await createApp(config);
 Deno.test.afterAll(() => app.close());
 

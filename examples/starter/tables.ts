@@ -1,4 +1,7 @@
-/** The tables. `deno task dev` creates them, and adds a new column when you save this file. */
+/**
+ * The tables. `deno task dev` creates each table that has a resource in `service.config.ts`, and adds
+ * a new column when you save this file.
+ */
 import { createdAt, index, integer, table, text } from "@svc/resource-api";
 
 export const lists = table("lists", {

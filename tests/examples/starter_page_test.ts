@@ -141,6 +141,7 @@ testUnless(
         for (const [, from = "", to = ""] of replaced) await edit("web/src/App.tsx", from, to);
         await edit("web/src/App.tsx", "        Lists <", "        My lists <");
         await page.getByText("My lists").waitFor();
+        await page.getByRole("listitem").getByText("low", { exact: true }).waitFor();
         assertEquals(await page.evaluate("globalThis.isSamePage"), true, "it was not reloaded");
         dev.signal("SIGTERM");
         assertEquals(await dev.ended(), 0, dev.stderr());

@@ -1,4 +1,4 @@
-import { type SubmitEvent, useState } from "react";
+import { type SubmitEvent, useEffect, useState } from "react";
 import { rsql } from "@svc/resource-api-client";
 import { useLive, useLiveList } from "@svc/resource-api-client/react";
 import type { Lists as List } from "./api.d.ts";
@@ -57,6 +57,10 @@ function Account() {
 /** The lists of the user, with every change of every other page. */
 function Lists() {
   const { items, status } = useLiveList(api.lists, { orderBy: ["title"] });
+  // The session has ended elsewhere: without a user, the page shows the form of the account.
+  useEffect(() => {
+    if (status === "needs-auth") auth.refresh().catch(() => {});
+  }, [status]);
   const { refusal, run } = useRequest();
   return (
     <main>
@@ -67,8 +71,7 @@ function Lists() {
       <form
         onSubmit={(event) => {
           const { title = "" } = fieldsOf(event);
-          run(api.lists.create({ title }));
-          event.currentTarget.reset();
+          run(api.lists.create({ title }), event.currentTarget);
         }}
       >
         <input name="title" placeholder="A new list" maxLength={100} required />
@@ -109,8 +112,7 @@ function Tasks({ list }: { list: List }) {
       <form
         onSubmit={(event) => {
           const { title = "" } = fieldsOf(event);
-          run(api.tasks.create({ listId: list.id, title }));
-          event.currentTarget.reset();
+          run(api.tasks.create({ listId: list.id, title }), event.currentTarget);
         }}
       >
         <input name="title" placeholder="A new task" maxLength={200} required />
@@ -120,12 +122,15 @@ function Tasks({ list }: { list: List }) {
   );
 }
 
-/** Runs requests, and keeps the reason if the service refuses one. */
+/** Runs requests, and keeps the reason if the service refuses one. Empties the form of the others. */
 function useRequest() {
   const [refusal, setRefusal] = useState("");
-  const run = (request: Promise<unknown>) =>
+  const run = (request: Promise<unknown>, form?: HTMLFormElement) =>
     request.then(
-      () => setRefusal(""),
+      () => {
+        setRefusal("");
+        form?.reset();
+      },
       (error) => setRefusal(error.problem?.detail ?? error.message),
     );
   return { refusal, run };
