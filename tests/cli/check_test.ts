@@ -96,8 +96,8 @@ Deno.test("check --production names each open point of the checklist", async () 
     "notice: securityHeaders.hsts is not set: set securityHeaders.hsts if a proxy ends TLS",
     "notice: the process has all permissions (-A): list the permissions that the service needs",
     `finding: the newest backup is ${days} days old: run deno run -A cli.ts backup ${path}/backups regularly`,
-    "finding: Cannot start: adminUI.authorize must be set in production: a function (request, user) " +
-    "that gives true to who runs the service",
+    "finding: Cannot start: adminUI.roles must be set in production: the roles of who runs the " +
+    'service, as in { edit: ["operator"] } (or adminUI.authorize: a function; with --ui: --users)',
   ]);
   const mails = await write(
     path,

@@ -63,8 +63,8 @@ Deno.test("search reindex indexes what was written past the service, and forgets
 Deno.test("the arguments of search are checked", async () => {
   for (
     const [args, message] of [
-      ["search", /one action: reindex/],
-      ["search find", /one action: reindex/],
+      ["search", /takes reindex or outbox/],
+      ["search find", /takes reindex or outbox/],
       ["search reindex a.db b.db", /too much/],
       ["search reindex a.db -c b.ts", /not both/],
       ["search reindex --confg b.ts", /did you mean --config/],

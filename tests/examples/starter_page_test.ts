@@ -41,7 +41,7 @@ async function install(): Promise<string | null> {
   await Deno.mkdir(`${cloned}/dashboard`, { recursive: true });
   const files = ["mod.ts", "cli.ts", "deno.json", "deno.lock", "LICENSE", "exports", "src", "dev"];
   for (const path of [...files, "dashboard/deno.json"]) {
-    await runOrThrow("cp", ["-rl", root + path, `${cloned}/${path}`], {});
+    await runOrThrow("cp", ["-r", root + path, `${cloned}/${path}`], {});
   }
   for (const command of commands) {
     const [verb, path = ""] = command.split(" ");

@@ -146,6 +146,7 @@ const subjects: readonly Subject[] = [
       db,
       resources: [{ table: notes, options: { id: notes.id } }],
       actAs: { roles: ["anon"], as: () => ({ role: "anon" }) },
+      adminUI: { roles: { edit: ["operator"] } },
       ...serviceBase,
     },
     start: (options) => start(Object(options), { id: notes.id }),

@@ -18,8 +18,7 @@ export async function writeProject(folder: string): Promise<void> {
   await Deno.mkdir(`${folder}/resource-api/dashboard`, { recursive: true });
   await Deno.mkdir(`${folder}/resource-api/dev`);
   for (const path of ["mod.ts", "cli.ts", "deno.json", "exports", "src", "dev/std"]) {
-    // Links: nothing writes to these files.
-    await runOrThrow("cp", ["-rl", root + path, `${folder}/resource-api/${path}`], {});
+    await runOrThrow("cp", ["-r", root + path, `${folder}/resource-api/${path}`], {});
   }
   await Deno.copyFile(
     `${root}dashboard/deno.json`,

@@ -102,7 +102,10 @@ testUnless(
     const project = await writtenProject();
     await Deno.copyFile(`${kit}.dockerignore`, `${project}/.dockerignore`);
     for (const secret of [".env", "app.db", "app.kv-wal"]) {
-      await Deno.writeTextFile(`${project}/${secret}`, "it stays out of the image");
+      // The command `check` of another test finds secrets that other users can read.
+      await Deno.writeTextFile(`${project}/${secret}`, "it stays out of the image", {
+        mode: 0o600,
+      });
     }
     await using image = await buildImage("Dockerfile", { context: project, cache });
     assertEquals(image.version, version, "the version of .ci/run");
