@@ -1,4 +1,4 @@
-import { type EventStream, openEventStream } from "../support/event_stream.ts";
+import { type EventStream, openEventStream, type ServerEvent } from "../support/event_stream.ts";
 
 /** An answer of the drive: what was sent, the status, and what is in the body. */
 export type Step = readonly [request: string, status: number, answer: unknown];
@@ -120,18 +120,20 @@ async function refuse(send: Send): Promise<void> {
   await send("ada", "GET issues?offset=10001");
 }
 
-/** The events as they came, without their numbers. */
-/** The last event of each row: a busy service may send the changes of a row as one. */
+/**
+ * The last event of each row. A busy service may send the changes of a row as one, at the place of
+ * the last change: after the removal that ends the loop, but before the next position.
+ */
 async function eventsOf(stream: EventStream): Promise<unknown> {
   const events = new Map<unknown, unknown>();
-  for (let isLast = false; !isLast;) {
+  const take = ({ type, data: { id, item } }: ServerEvent) =>
+    events.set(id ?? item?.id, type === "removed" ? "removed" : item);
+  while (events.get(5) !== "removed") {
     const event = await stream.next();
     if (event === null) break;
-    if (event.type === "") continue;
-    const { id, item } = event.data;
-    events.set(id ?? item?.id, event.type === "removed" ? "removed" : item);
-    isLast = event.type === "removed" && id === 5;
+    take(event);
   }
+  (await stream.restOfPart()).forEach(take);
   return [...events].sort(([one], [other]) => Number(one) - Number(other));
 }
 

@@ -25,6 +25,8 @@ export interface EventStream {
   untilSynced(): Promise<readonly ServerEvent[]>;
   /** Reads until the position is known to the client, or is another one. */
   untilToken(): Promise<string>;
+  /** Reads the events before the next position. */
+  restOfPart(): Promise<readonly ServerEvent[]>;
   /** Reads until nothing more comes. */
   untilEnd(): Promise<readonly ServerEvent[]>;
   /** Ends the stream as a client does that goes away. */
@@ -131,6 +133,16 @@ export async function openEventStream(
         assertEquals(read(block), null, "an event stands before the position");
       }
       return lastEventId;
+    },
+    async restOfPart() {
+      const events: ServerEvent[] = [];
+      for (const known = lastEventId; lastEventId === known;) {
+        const block = await nextBlock();
+        const event = block === null ? null : read(block);
+        if (event !== null) events.push(event);
+        if (block === null) break;
+      }
+      return events;
     },
     async untilEnd() {
       const events: ServerEvent[] = [];
