@@ -92,11 +92,9 @@ async function runKeys(
       return;
     }
     case "list": {
-      const list = await keys.list();
+      const list = (await keys.list()).map(keyJson);
       const head = ["id", "name", "scopes", "user", "expires", "last used"];
-      return action.json
-        ? console.log(JSON.stringify(list.map(keyJson)))
-        : printTable(head, list.map(keyRow));
+      return printList(list, action.json, () => [head, ...list.map(keyRow)]);
     }
     case "revoke":
       if (await keys.revoke(action.id)) return console.error(`Revoked ${action.id}`);
@@ -111,8 +109,9 @@ function keyJson({ id, name, scopes, userId, expiresAt, lastUsedAt }: ApiKey) {
   return { id, name, scopes, userId, expiresAt: expires, lastUsedAt: lastUsed };
 }
 
-function keyRow(key: ApiKey): readonly string[] {
-  const { id, name, scopes, userId, expiresAt, lastUsedAt } = keyJson(key);
+function keyRow(
+  { id, name, scopes, userId, expiresAt, lastUsedAt }: ReturnType<typeof keyJson>,
+): readonly string[] {
   return [id, name, scopes.join(","), userId ?? "", expiresAt ?? "never", lastUsedAt ?? "never"];
 }
 
@@ -128,7 +127,8 @@ async function runUsers(
     case "list": {
       const list: Account[] = [];
       for await (const account of allAccounts(accounts)) list.push(account);
-      return printAccounts(list, action.json);
+      const head = ["id", "email", "name", "roles", ""];
+      return printList(list.map(accountJson), action.json, () => [head, ...list.map(accountRow)]);
     }
     case "role": {
       const { id, email } = await requireAccount(action.email, accounts);
@@ -168,16 +168,13 @@ async function deleteUser(
   console.error(`Deleted the account ${id} of ${email}; revoked API keys: ${own.length}`);
 }
 
-function printAccounts(list: readonly Account[], json: boolean): void {
-  if (json) {
-    const shown = list.map(({ passwordHash: _, ...account }) => account);
-    return console.log(JSON.stringify(shown));
-  }
-  const rows = list.map(({ id, email, name, roles, isDisabled }) => [
-    ...[id, email, name ?? "", roles.join(",")],
-    isDisabled ? "disabled" : "",
-  ]);
-  printTable(["id", "email", "name", "roles", ""], rows);
+/** Names each member, so that the hash and later secrets of an account are never printed. */
+function accountJson({ id, email, name, roles, isDisabled }: Account) {
+  return { id, email, name, roles, isDisabled };
+}
+
+function accountRow({ id, email, name, roles, isDisabled }: Account): readonly string[] {
+  return [id, email, name ?? "", roles.join(","), isDisabled ? "disabled" : ""];
 }
 
 /** The change also ends all sessions, because a session contains the password's version. */
@@ -282,9 +279,17 @@ async function* allAccounts(accounts: Accounts): AsyncIterable<Account> {
 
 const pageSize = 500;
 
-function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
-  const shown = [head, ...rows].map((row) => row.map(printable));
-  const widths = head.map((_, index) => Math.max(...shown.map((row) => row[index]?.length ?? 0)));
+/** Prints JSON, or else a table whose first row is its head. */
+function printList(
+  list: readonly object[],
+  json: boolean,
+  rows: () => readonly (readonly string[])[],
+): void {
+  if (json) return console.log(JSON.stringify(list));
+  const shown = rows().map((row) => row.map(printable));
+  const widths = (shown[0] ?? []).map((_, index) =>
+    Math.max(...shown.map((row) => row[index]?.length ?? 0))
+  );
   for (const row of shown) {
     console.log(row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("  ").trimEnd());
   }

@@ -87,7 +87,9 @@ Deno.test("users password and users logout end sessions, users delete also revok
       "writer",
     );
     const { stdout: others } = await run(cwd, "keys", "create", "--name", "ci");
-    const [{ id, email, roles }] = JSON.parse((await run(cwd, "users", "list", "--json")).stdout);
+    const [account] = JSON.parse((await run(cwd, "users", "list", "--json")).stdout);
+    assertEquals(Object.keys(account), ["id", "email", "name", "roles", "isDisabled"]);
+    const { id, email, roles } = account;
     assertEquals([email, roles], ["ada@example.com", ["writer"]]);
     const own = await run(cwd, "keys", "create", "--name", "own", "--user", id);
     await using service = startChild([cli, "shop.db", "--write", "--users", "--port", "0"], {
