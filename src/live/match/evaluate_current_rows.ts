@@ -2,18 +2,16 @@ import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import type { ChangeLog, ChangeLogStep } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 import type { RowReader } from "../../db/rows.ts";
-import { attachStoredForms, type RowImage } from "../../filter/match/row_matches.ts";
-import { chunksOf, type Key, keyId, keyOf } from "../../plan/key.ts";
+import type { RowImage } from "../../filter/match/row_matches.ts";
+import { type Key, keyId } from "../../plan/key.ts";
 import { fitsKind } from "../../schema/kinds/fits_kind.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { CompiledLiveQuery } from "../live_view.ts";
 import type { HeldRows } from "./held_rows.ts";
-import { allColumns, liveReadLimits, type Matcher } from "./matcher.ts";
+import { allColumns, type Matcher } from "./matcher.ts";
 import { mayAffectFilter } from "./may_affect_filter.ts";
 import { type RowChange, rowChangeKey, type Transition, transitionKind } from "./row_change.ts";
-import { compileFiltersOnRows } from "../../compile/where.ts";
-import { filterParts, isTrue } from "../../db/changes/evaluate_filters.ts";
-import type { Filter } from "../../filter/filter.ts";
+import { readCurrentRows } from "./read_current_rows.ts";
 
 /** Changed rows to evaluate in their current state, because the filter reads related rows. */
 export interface RowsToEvaluate {
@@ -258,54 +256,3 @@ function decideRows<C extends RowsToEvaluate>(
     return [{ id, rowChange, was, passes }];
   });
 }
-
-export interface CurrentRowsQuery {
-  readonly table: TableInfo;
-  readonly reader: RowReader;
-  readonly keys: readonly Key[];
-  readonly filters: readonly Filter[];
-  readonly identity: string;
-}
-
-export interface CurrentRows {
-  readonly at: Position;
-  /** Index of the first filter, among the requested filters, that this statement has evaluated. */
-  readonly from: number;
-  readonly ids: readonly string[];
-  /** The existing rows by id. `passes` is true for each evaluated filter that the row matches. */
-  readonly rows: ReadonlyMap<string, { readonly row: Row; readonly passes: readonly boolean[] }>;
-}
-
-export async function readCurrentRows(
-  log: ChangeLog,
-  { table, reader, keys, filters, identity }: CurrentRowsQuery,
-): Promise<readonly CurrentRows[]> {
-  const { dialect } = reader;
-  const { columns } = table;
-  const found: CurrentRows[] = [];
-  for (const part of filterParts(filters, dialect)) {
-    for (const some of chunksOf(keys, maxKeys)) {
-      const statement = compileFiltersOnRows(
-        { table, columns, keys: some, filters: part.filters },
-        dialect,
-      );
-      const { rows: cells, position } = await log.readAt(
-        statement,
-        liveReadLimits(identity, Infinity),
-      );
-      // A read without rows may have seen changes after `position`, but none after this end.
-      const at = cells.length === 0 ? await log.end() : position;
-      const rows = reader.toRows(cells, columns).map((row, index) => {
-        const read = cells[index] ?? [];
-        attachStoredForms(row, read, columns, dialect);
-        const truths = read.slice(columns.length);
-        return [keyId(keyOf(row, table), table), { row, passes: truths.map(isTrue) }] as const;
-      });
-      const ids = some.map((key) => keyId(key, table));
-      found.push({ at, from: part.from, ids, rows: new Map(rows) });
-    }
-  }
-  return found;
-}
-
-const maxKeys = 500;
