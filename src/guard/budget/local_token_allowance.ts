@@ -3,7 +3,13 @@ import type { Clock } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 import type { BucketStore, LeaseHolder } from "./bucket_store.ts";
-import type { KeyChange } from "../../kv/key_change.ts";
+import {
+  type BucketRecord,
+  type DrawRequest,
+  type DrawResult,
+  drawTokens,
+  type TokenDemand,
+} from "./draw_tokens.ts";
 
 export interface TakeResult {
   readonly limit: BucketPolicy;
@@ -210,105 +216,3 @@ export class LocalTokenAllowance implements LeaseHolder {
 
 /** How long a result of the store is used, and leased tokens are kept, in milliseconds. */
 const memoryMs = 1_000;
-
-/** How many tokens a request needs. With `toFloor`, it accepts fewer if fewer are left. */
-interface TokenDemand {
-  readonly amount: number;
-  readonly toFloor: boolean;
-  /**
-   * Number of tokens that the request already has. If the bucket cannot supply the rest, the draw
-   * puts them back. Otherwise several requests could divide the last tokens, and all would fail.
-   */
-  readonly taken: number;
-}
-
-interface BucketRecord extends Bucket {
-  /** Number of changes of the record. It grows even if the number of tokens is the same again. */
-  readonly changes: number;
-}
-
-interface DrawRequest extends TokenDemand {
-  readonly total: Bucket;
-  /** Number of leased tokens of this process, which the draw first returns to the bucket. */
-  readonly held: number;
-  /** Number of leased tokens that this process keeps. They are included in `total`. */
-  readonly kept: number;
-  readonly record: BucketRecord | null;
-  /** Expected number of tokens for each later request; 0 to lease no tokens for later requests. */
-  readonly shareFor: number;
-}
-
-interface DrawResult {
-  readonly isGranted: boolean;
-  readonly amount: number;
-  readonly share: number;
-  /** The bucket in the store after the draw. */
-  readonly bucket: Bucket;
-  readonly record: BucketRecord | null;
-}
-
-function drawTokens(
-  value: unknown,
-  request: DrawRequest,
-  limit: BucketPolicy,
-  now: number,
-): KeyChange<DrawResult> {
-  const { amount, toFloor, taken, held, shareFor } = request;
-  const stored = isRecord(value) ? value : null;
-  const { tokens, at } = availableBucket(stored, request, limit, now);
-  const isGranted = toFloor || tokens + roundingTolerance >= amount;
-  const back = isGranted ? 0 : taken;
-  const rest = isGranted ? Math.max(0, tokens - amount) : Math.min(limit.capacity, tokens + back);
-  const share = shareFor > 0 && isGranted ? shareOf(rest, shareFor) : 0;
-  const bucket = { tokens: rest - share, at };
-  const drawn = { isGranted, amount: isGranted ? tokens - rest : -back, share, bucket };
-  // Stores the corrected time; otherwise every later draw would correct it again.
-  const isClockCorrected = stored !== null && at < stored.at;
-  const isChanged = isGranted && amount + share > 0 || held + back > 0 || isClockCorrected;
-  if (!isChanged) return { result: { ...drawn, record: stored } };
-  const record = { ...bucket, changes: (stored?.changes ?? 0) + 1 };
-  return {
-    result: { ...drawn, record },
-    record: { value: record, expireInMs: keepMs(bucket, limit, now) },
-  };
-}
-
-function availableBucket(
-  stored: BucketRecord | null,
-  { total, held, kept, record }: DrawRequest,
-  limit: BucketPolicy,
-  now: number,
-): Bucket {
-  // If no other process has changed the record, the state in this process is more exact than the
-  // record. A missing record has expired, because the bucket was full.
-  const isUnchanged = record !== null &&
-    (stored === null || (stored.changes === record.changes && stored.tokens === record.tokens &&
-      stored.at === record.at));
-  if (isUnchanged) {
-    const { tokens, at } = limit.refill(total, now);
-    return { tokens: Math.max(0, tokens - kept), at };
-  }
-  const bucket = stored === null ? fullBucket(limit, now) : limit.refill(stored, now);
-  const back = limit.isSameSpan(bucket, total) ? held : 0;
-  return { tokens: Math.min(limit.capacity, bucket.tokens + back), at: bucket.at };
-}
-
-function isRecord(value: unknown): value is BucketRecord {
-  return typeof value === "object" && value !== null && "tokens" in value && "at" in value &&
-    "changes" in value && typeof value.tokens === "number" && typeof value.at === "number" &&
-    typeof value.changes === "number";
-}
-
-/** Returns how many tokens to lease: a sixteenth of those left, or 0 near the limit. */
-function shareOf(left: number, amount: number): number {
-  const share = left / 16;
-  return share < 2 * amount ? 0 : share;
-}
-
-/** Returns for how many ms a record is kept: until the bucket is full and needs no record. */
-function keepMs(bucket: Bucket, limit: BucketPolicy, now: number): number | undefined {
-  const waitMs = limit.waitMs(bucket, limit.capacity, now);
-  return waitMs > maxKeepMs ? undefined : Math.max(1, Math.ceil(waitMs));
-}
-
-const maxKeepMs = 10 * 366 * 86_400_000;
