@@ -279,7 +279,7 @@ async function* allAccounts(accounts: Accounts): AsyncIterable<Account> {
 
 const pageSize = 500;
 
-/** Prints JSON, or else a table whose first row is its head. */
+/** Prints the list as JSON, or as a table whose first row is the header. */
 function printList(
   list: readonly object[],
   json: boolean,

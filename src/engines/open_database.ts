@@ -17,8 +17,8 @@ import { engineOf } from "../db/engine/engine.ts";
 /**
  * Opens a database by URL: `sqlite:PATH`, `sqlite::memory:`, `node-sqlite:…` (the library built
  * into Deno), `postgres://…`, `pglite:PATH`, `pglite::memory:`. Instead of a URL, it accepts a
- * driver, or a Drizzle database, whose file or server it opens. If a Postgres server cannot be
- * reached, `openDatabase` only reports a notice.
+ * driver, or a Drizzle database: then it opens the same file or server. If a Postgres server cannot
+ * be reached, `openDatabase` does not throw: it logs a notice and connects later.
  *
  * @throws {Error} If the URL is wrong. The message says what to do.
  * @throws {DatabaseError} If the database rejects the connection.

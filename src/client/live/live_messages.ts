@@ -23,8 +23,8 @@ export interface RowDescription {
 export type FieldTypes = Readonly<Record<string, FieldType>>;
 
 /**
- * The type of a field: of the elements for a list column, the ordered labels for a Postgres enum,
- * and `any` for numbers and strings mixed.
+ * The type of a field. For a list column, the type of its elements; for a Postgres enum, its labels
+ * in order; `any` if the values are both numbers and strings.
  */
 export type FieldType = string | readonly string[];
 

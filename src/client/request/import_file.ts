@@ -97,7 +97,10 @@ async function upload(
   return await fetch(new Request(request, isStreamed ? streamed(body, report) : { body }));
 }
 
-/** Only browsers require HTTP/2 for a stream as a body. Other runtimes use HTTP/1.1, too. */
+/**
+ * Returns the body as a stream that reports how many bytes were read from it. Browsers send a stream
+ * only over HTTP/2; other runtimes send it over HTTP/1.1 too.
+ */
 function streamed(body: Blob, report: (sent: number) => void) {
   let sent = 0;
   const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({

@@ -22,7 +22,10 @@ interface WindowStateOptions {
   readonly token: string;
 }
 
-/** The rows of a window at one log position, and the bytes that bring clients to these rows. */
+/**
+ * The rows of a window at one log position. Caches, for each earlier state, the encoded messages that
+ * update a client from that state to this one.
+ */
 export class WindowState {
   readonly #options: WindowStateOptions;
   readonly #bytes = new WeakMap<WindowState, Uint8Array>();

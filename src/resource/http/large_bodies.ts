@@ -67,7 +67,7 @@ export class LargeBodyLimiter {
       });
       if (next === undefined) return;
       this.#waitingBytes -= next.bytes;
-      // The bytes count before the work begins, so that no new request takes the capacity first.
+      // Reserve the bytes before the work begins, so that no new request takes the capacity first.
       this.#runningBytes += next.bytes;
       next.begin();
     }

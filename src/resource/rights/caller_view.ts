@@ -78,7 +78,10 @@ class CallerView {
     });
   }
 
-  /** See {@link Resource.sameFieldsAs}. The result holds no resource, because streams keep it. */
+  /**
+   * See {@link Resource.sameFieldsAs}. Streams keep the returned function, so it must not reference a
+   * resource, which could otherwise not be garbage-collected.
+   */
   sameFieldsAs(): ((user: User | null) => boolean) | null {
     const held = [...this.#seen].flatMap(([{ fieldsOf }, { fieldsKey }]) =>
       fieldsOf === null ? [] : [{ fieldsOf, fieldsKey }]

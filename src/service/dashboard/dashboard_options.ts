@@ -19,8 +19,8 @@ export interface DashboardOptions {
    */
   readonly authorize?: AuthorizeDashboard | undefined;
   /**
-   * The roles of the users who may use the dashboard. Everyone else, also on this machine, must log
-   * in. Excludes `authorize`. Default: none.
+   * The roles of the users who may use the dashboard. Everyone must log in, even on this machine.
+   * Cannot be combined with `authorize`. Default: none.
    */
   readonly roles?: DashboardRoles | undefined;
   /** True to refuse every write through the dashboard. Default: false. */

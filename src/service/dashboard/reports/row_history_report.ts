@@ -119,7 +119,10 @@ export interface AccessRight {
   readonly rows: "all" | "some" | "none";
   /** The rows' condition in the filter language. Values of hidden columns are masked. */
   readonly condition: string;
-  /** The number of accessible rows; null for `create`, one row, or if counting took too long. */
+  /**
+   * The number of accessible rows. Null if the report is about `create` or about a single row, or if
+   * counting took too long.
+   */
   readonly count: number | null;
   readonly passes?: boolean;
   /** The parts of the condition. `passes` is true if the requested row meets the part. */
