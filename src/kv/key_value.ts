@@ -35,7 +35,9 @@ export interface KeyValueEntry {
   readonly key: KeyValueKey;
   /** The value. Undefined if the record is missing or has expired. */
   readonly value: unknown;
-  /** Identifies the record's version. Null if there is no record; an expired record may have one. */
+  /**
+   * Identifies the record's version. Null if there is no record; an expired record may have one.
+   */
   readonly versionstamp: string | null;
 }
 

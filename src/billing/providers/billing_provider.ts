@@ -115,8 +115,8 @@ export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> 
   /** The time of the latest change of price or quantity. Absent if it was not reported. */
   readonly itemChangedAt?: string;
   /**
-   * True if only a holder of the provider's secret key can have set the metadata. Any other metadata
-   * is trusted only with a valid `checkoutCode`.
+   * True if only a holder of the provider's secret key can have set the metadata. Any other
+   * metadata is trusted only with a valid `checkoutCode`.
    */
   readonly isMetadataOfServer?: boolean;
   /** True if the checkout is complete but not paid yet. */

@@ -98,8 +98,8 @@ async function upload(
 }
 
 /**
- * Returns the body as a stream that reports how many bytes were read from it. Browsers send a stream
- * only over HTTP/2; other runtimes send it over HTTP/1.1 too.
+ * Returns the body as a stream that reports how many bytes were read from it. Browsers send a
+ * stream only over HTTP/2; other runtimes send it over HTTP/1.1 too.
  */
 function streamed(body: Blob, report: (sent: number) => void) {
   let sent = 0;

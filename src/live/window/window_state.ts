@@ -23,8 +23,8 @@ interface WindowStateOptions {
 }
 
 /**
- * The rows of a window at one log position. Caches, for each earlier state, the encoded messages that
- * update a client from that state to this one.
+ * The rows of a window at one log position. Caches, for each earlier state, the encoded messages
+ * that update a client from that state to this one.
  */
 export class WindowState {
   readonly #options: WindowStateOptions;

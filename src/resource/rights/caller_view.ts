@@ -79,8 +79,8 @@ class CallerView {
   }
 
   /**
-   * See {@link Resource.sameFieldsAs}. Streams keep the returned function, so it must not reference a
-   * resource, which could otherwise not be garbage-collected.
+   * See {@link Resource.sameFieldsAs}. Streams keep the returned function, so it must not reference
+   * a resource, which could otherwise not be garbage-collected.
    */
   sameFieldsAs(): ((user: User | null) => boolean) | null {
     const held = [...this.#seen].flatMap(([{ fieldsOf }, { fieldsKey }]) =>

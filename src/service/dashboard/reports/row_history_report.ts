@@ -120,8 +120,8 @@ export interface AccessRight {
   /** The rows' condition in the filter language. Values of hidden columns are masked. */
   readonly condition: string;
   /**
-   * The number of accessible rows. Null if the report is about `create` or about a single row, or if
-   * counting took too long.
+   * The number of accessible rows. Null if the report is about `create` or about a single row, or
+   * if counting took too long.
    */
   readonly count: number | null;
   readonly passes?: boolean;
