@@ -14,8 +14,8 @@ import type {
 export type FilterInput = string | { readonly filter: string; toString(): string };
 
 /**
- * The type of a filter: `Text`, or an error message. The message says that `Text` compares an
- * unknown field, or an enum field with an unknown value. Unparsable strings are accepted.
+ * The type of a filter: `Text`, or an error message if `Text` compares an unknown field or compares
+ * an enum field with an unknown value. A string that the compiler cannot parse is accepted.
  */
 export type FilterOf<R extends ApiResource, Text> = Text extends string
   ? string extends Text ? FilterInput
@@ -30,7 +30,7 @@ export type IncludeItemOf<R extends ApiResource, Item> = Checked<
   Item extends unknown ? [IncludeFault<R, Item>] extends [never] ? Item : never : never
 >;
 
-/** A resource's client, or an error message as a type if the service lacks the operation. */
+/** A resource's client with `Operation`, or an error message if the service lacks the operation. */
 export type Offers<R extends ApiResource, Operation extends AnyOperation> =
   & HasHandle<R>
   & Checked<R, Has<R, Operation> extends true ? never : `There is no ${Operation}`, unknown>;
@@ -41,7 +41,7 @@ type Checked<R, Fault, Value, Others = never> = [
 ] extends [never] ? NoInfer<Fault | Others>
   : Value;
 
-/** @internal The error messages of a filter. In a quantifier, names are fields of related rows. */
+/** @internal A filter's errors. In `some`, `none` and `every`, names are fields of related rows. */
 type FilterFault<R extends ApiResource, Text> = ComparisonFault<
   Text extends `${string}.${"some" | "none" | "every"}(${string}` ? RelatedTo<R> : R,
   Comparisons<Text>

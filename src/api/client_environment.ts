@@ -4,7 +4,7 @@ import type { IndexedDbFactory, WebLocks } from "./web_platform.ts";
 export interface RequestEnvironment {
   /** Sends a request: the runtime's `fetch`, or the `fetch` of an app in the same process. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
-  /** Milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   now(): number;
   /** Calls `run` once after `ms` milliseconds. Returns a function that cancels the call. */
   after(ms: number, run: () => void): () => void;

@@ -8,14 +8,14 @@ export type Trim<Text> = Text extends `${Space}${infer Rest}` | `${infer Rest}${
 
 type Space = " " | "\n" | "\t" | "\r";
 
-/** @internal True if the compiler does not know a word, or {@link Unquoted} replaced it. */
+/** @internal True if `Word` is no literal type, or has the `"` that {@link Unquoted} inserts. */
 export type IsHidden<Word> = Word extends `${string}"${string}` ? true
   : Record<never, never> extends Record<Word & string, 1> ? true
   : false;
 
 /**
- * @internal A filter in which quoted values have lost their quotes. A quoted value with special
- * characters is replaced by `"`. So is the rest of a filter that is too difficult to parse here.
+ * @internal A filter without the quotes of its quoted values. `"` replaces a quoted value with
+ * special characters, and also the rest of a filter that is too difficult to parse here.
  */
 export type Unquoted<Text, Done extends string = ""> = Text extends `${string}\\${string}` ? '"'
   : Text extends `${infer Head}"${infer Rest}`

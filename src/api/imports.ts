@@ -1,6 +1,6 @@
 /** How an import reads a file that another program has written. */
 export interface ImportFileOptions {
-  /** The CSV separator: `,` `;` `|` `:` or `tab`. Default: from a line `sep=;`, else a comma. */
+  /** `,` `;` `|` `:` or `tab`. Default: the one in a first line such as `sep=;`, or a comma. */
   readonly delimiter?: string | undefined;
   /** The unquoted CSV value that means NULL, in addition to the empty value. Default: none. */
   readonly null?: string | undefined;
@@ -59,7 +59,7 @@ export interface LineRange {
 
 /** How many rows a failed import has read and written, and its errors. */
 export interface ImportReport extends ImportOutcome {
-  /** The errors of the first refused rows: at most 100 errors. */
+  /** The lines that were not written. Present only if each chunk has its own transaction. */
   readonly errors?: readonly LineError[] | undefined;
   /** The lines that were not written, if each chunk is written in its own transaction. */
   readonly unwritten?: readonly LineRange[] | undefined;

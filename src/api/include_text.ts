@@ -53,7 +53,7 @@ export type OrderedIn<Item> = OrderedBy<NamesIn<Item, "orderBy">>;
 /** @internal The field of a sort key. */
 export type OrderedBy<Key> = Key extends `-${infer Name}` | `${infer Name}:${string}` ? Name : Key;
 
-/** @internal The option `filter`, split at semicolons. Only the first part has its name. */
+/** @internal `filter`, split at semicolons. Only the first part begins with `filter:`. */
 export type FilterIn<Item> = OptionsIn<Item> extends infer Option
   ? Option extends `filter:${infer Filter}` ? Filter
   : Option extends `${OptionName}:${string}` ? never

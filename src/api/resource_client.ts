@@ -83,7 +83,6 @@ export type ProceduresOf<Procedures, Options = WriteRequestOptions> = {
   readonly [Name in keyof Procedures]: ProcedureOf<Procedures[Name], Options>;
 };
 
-/** @internal A procedure of a resource as a function. */
 type ProcedureOf<Procedure, Options> = Procedure extends
   { input: infer Input; output: infer Output }
   ? (input: Input, options?: Options) => Promise<Output>
@@ -258,7 +257,7 @@ export interface Conflict<R extends ApiResource> {
 
 /** The options of an import. */
 export interface ImportOptionsOf extends RequestOptions {
-  /** True to change the row that has the same key (primary, or named by `on`), if there is one. */
+  /** True to change the row that already has the primary key, or the unique key that `on` names. */
   readonly upsert?: boolean | undefined;
   /** The number of rows in one request. Default: 100, or the service's limit if that is lower. */
   readonly size?: number | undefined;
@@ -269,9 +268,9 @@ export interface ImportOptionsOf extends RequestOptions {
 }
 
 /**
- * The body that replaces a row: the fields of a new row, and the members of an update that change
- * related rows. Fields that no update may change are optional. `Relations` are the names of the
- * relations, or `never` if the compiler does not know the names.
+ * The body that replaces a row. It has the fields of a new row, and changes related rows like the
+ * body of an update. Fields that no update may change are optional. `Relations` are the names of
+ * the relations, or `never` if the compiler does not know the names.
  */
 export type ReplaceBody<
   R extends ApiResource,

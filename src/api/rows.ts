@@ -98,7 +98,7 @@ type RelatedRow<R extends ApiResource, Item> = RowOf<
   NestedIn<Item> & string
 >;
 
-/** @internal The resource of a related row. Its own relations are unknown without `targets`. */
+/** @internal The resource of a related row. Without `targets`, only the row's fields are known. */
 export type TargetOf<R extends ApiResource, Name> = R extends
   { readonly targets: { readonly [Each in Name & string]: infer Target extends ApiResource } }
   ? Target

@@ -41,7 +41,7 @@ export interface ClientRequest {
   readonly fetch?: ClientEnvironment["fetch"] | undefined;
   /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
-  /** Timeout in milliseconds; 0 for none, with a streamed body. Default: the client's timeout. */
+  /** Timeout in milliseconds. 0: no timeout, the response is a stream. Default: the client's. */
   readonly timeoutMs?: number | undefined;
 }
 

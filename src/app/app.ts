@@ -170,7 +170,7 @@ async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runti
   }
 }
 
-/** Throws if several workers lack a secret: the random secret of each is unknown to others. */
+/** Throws if several workers have no secret, because each worker would create a different one. */
 async function requireSoleWorker(
   { missingSecrets }: ResolvedConfig,
   { clock, observe }: Runtime,
@@ -291,7 +291,7 @@ async function closeAll(parts: readonly { close?(): unknown }[]): Promise<void> 
   await Promise.all(parts.map((part) => part.close?.()));
 }
 
-/** Time in which `drain` ends all live streams, in ms. Other requests have longer to finish. */
+/** Time in which `drain` ends all live streams, in milliseconds. */
 const drainWindowMs = 5_000;
 
 function tablesOf({ db, resources }: OpenConfig): readonly TableOfDriver[] {

@@ -54,7 +54,7 @@ export function observeRequests(
         const requestId = idIn(response.headers) ?? facts.requestId;
         const rounded = Math.round(durationMs * 1_000) / 1_000;
         const observation = { ...facts, route, status, durationMs: rounded, requestId };
-        // A probe is sent every few seconds. Its line would hide the lines of other requests.
+        // Lines about the probes of load balancers would hide the lines about other requests.
         if (status < 400 && probes.has(facts.path)) return response;
         // An observer must not throw, but if it does, the response is sent anyway.
         void catching(() => observe({ kind: "request", ...observation }), () => {});
@@ -93,7 +93,7 @@ export function openObservability(
   const { clock } = runtime;
   const registry = observability.metrics?.registry ?? null;
   const requests = registry === null ? null : new RequestMetrics(registry);
-  // This observer does not count observations, because `requests` already counts each request.
+  // Uses the observer without the counter of observations: `requests` counts each request.
   const observe = observability.requests ? runtime.observe : null;
   const transaction = registry === null ? undefined : createTransactionMetrics(registry, clock);
   let tracing: Tracing | null = null;

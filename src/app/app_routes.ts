@@ -132,7 +132,7 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
   // An operator can view the service as a user, without using up the user's limits.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
-  // An empty path suffices: responses of reads contain it only in the `type` of a problem.
+  // The path can be empty: responses to reads contain it only in the `type` of a problem.
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,
@@ -162,7 +162,7 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
 }
 
 function createOperatorUsers(credentials: Pick<Credentials, "accept" | "of">) {
-  // Streams are grouped by the user object, so that each credential needs one object.
+  // Streams are grouped by the user object. Therefore each credential always gets the same object.
   const users = new WeakMap<User, User>();
   return function operatorUser(user: User, isOperator: (user: User) => boolean): User {
     const known = users.get(user);

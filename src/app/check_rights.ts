@@ -163,7 +163,7 @@ async function differenceOf(
   return isExpected ? `is denied, but expected (${denial})` : "is permitted, but not expected";
 }
 
-/** The options with which resources that require `If-Match` accept a write. */
+/** Makes a resource that requires `If-Match` accept a write of any version of the row. */
 const anyVersion = { ifMatch: "*" };
 
 /** Runs an operation. Returns null, or a reason if the result shows that the right is missing. */
@@ -195,7 +195,8 @@ async function run(
     return Object.hasOwn(value, field) ? null : `the row has no field "${field}"`;
   }
   const { items } = await api.of(resource).list({ filter: filterOf(id) }).catch((error) => {
-    // The user cannot filter by the key. `get` and `list` have the same scope, so `get` was enough.
+    // The user cannot filter by the key. The success of `get` proves the right to list the row,
+    // because `get` and `list` have the same scope.
     if (error instanceof Problem && error.status === 400) return { items: [value] };
     throw error;
   });

@@ -124,7 +124,7 @@ export interface AppConfig {
   readonly bodyLimit?: number | undefined;
   /** The maximum time in which the whole body must arrive, in milliseconds. Default: 10,000. */
   readonly bodyTimeoutMs?: number | undefined;
-  /** Maximum number of fields in a body, also nested. Default: 20,000, or more for big batches. */
+  /** Maximum number of fields in a body, at any depth. Default: 20,000; more for large batches. */
   readonly maxFields?: number | undefined;
   /**
    * The maximum size of a response, in bytes, except for exports and streams. A larger response

@@ -114,7 +114,7 @@ function requireMember(role: string, { login, roles }: ActingRoles): void {
   );
 }
 
-/** Tests the switch to a role, which a membership without SET does not allow since Postgres 16. */
+/** Tries to switch to a role. Since Postgres 16, a membership without SET forbids the switch. */
 async function requireTaking(role: string, login: Driver): Promise<void> {
   try {
     await driverActingAs(login, { role, settings: {} }).query({ text: "SELECT 1", values: [] });

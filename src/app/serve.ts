@@ -52,7 +52,7 @@ export async function serveApp(
     const server = listen(app, {
       ...options,
       onListen(server) {
-        // Signal handlers come first: `onListen` can make a parent process send a signal.
+        // Add signal handlers first, because `onListen` can make a parent process send a signal.
         superviseProcess(server, { ...options, hangUp: app.hangUp }, runtime);
         if (options.onListen !== undefined) options.onListen(server);
         else runtime.observe({ kind: "listening", url: server.url });
@@ -104,7 +104,7 @@ function superviseProcess(
   globalThis.addEventListener("unhandledrejection", observeRejection);
   globalThis.addEventListener("error", observeError);
   const stopWatching = () => {
-    // After a signal, a timer calls `release` later, because the signal can arrive twice.
+    // After a signal, a timer calls `release`, because the same signal can arrive twice.
     if (!isStopping) release();
     stopHangUp?.();
     globalThis.removeEventListener("unhandledrejection", observeRejection);

@@ -34,7 +34,8 @@ export function identityFunction(
     }
     const names = new Set<string>();
     for (const [name, value] of Object.entries(settings)) {
-      // A policy can parse the value as JSON, so this also decodes escapes such as `\u0041`.
+      // A policy can parse the value as JSON, which decodes escapes such as `\u0041`. Therefore the
+      // decoded string must be storable, too.
       const read = String(value).replace(
         /\\(?:u([\da-f]{4})|.)/gis,
         (all, hex?: string) => hex === undefined ? all : String.fromCharCode(parseInt(hex, 16)),

@@ -42,7 +42,7 @@ export function authorize(
   });
 }
 
-/** Checks access before the body is read. Throws a 401 without user, 403 if no user has access. */
+/** Called before the body is read. Throws 401 without a user, and 403 if no user has access. */
 export function requireAccess(access: Access, user: User | null, policy: AccessPolicy): void {
   // Does not call a public scope yet, because its result can be different later.
   if (policy.public.has(access) || policy.publicScopes.has(access)) return;

@@ -133,7 +133,7 @@ async function checkout(
   return await provider.createCheckout({
     ...{ mode, items, successUrl, cancelUrl, customerId, customerEmail, metadata },
     accountId: account,
-    // The hash covers the purchase, so that callers may use one `own` key for different purchases.
+    // The hash covers the purchase, so callers may use one idempotency key for different purchases.
     idempotencyKey: hashOf([account, mode, items, metadata, successUrl, cancelUrl, own]),
   });
 }
@@ -174,7 +174,7 @@ function hashOf(parts: unknown): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
 }
 
-/** The parts of a checkout that its code (an HMAC) covers. */
+/** The values from which the code of a checkout (an HMAC) is computed. */
 interface CodedCheckout {
   readonly accountId: string;
   /** The prices in the form of {@link pricesText}. */
@@ -185,7 +185,7 @@ interface CodedCheckout {
 interface CheckoutCodesOptions {
   /** Name of the provider. A code for one provider is invalid for another. */
   readonly provider: string;
-  /** The first secret creates codes, and all verify them. Null: use a stored random secret. */
+  /** The first creates codes, and all verify codes. If null, a stored random secret is used. */
   readonly secrets: readonly string[] | null;
   readonly store: KeyValue;
   readonly random: Random;
