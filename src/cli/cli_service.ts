@@ -67,7 +67,7 @@ export function isWriter(user: User | null): boolean {
   return user?.id === operatorId || user?.roles?.includes(writerRole) === true;
 }
 
-/** The error names `--write`. Calls of the database's STABLE and IMMUTABLE functions are reads. */
+/** Refuses writes. Calls of STABLE and IMMUTABLE functions of the database count as reads. */
 export function refuseWrites(functions: Introspection["functions"]): Middleware {
   const reading = new Set(
     Object.values(functions).flatMap(candidatesOf).flatMap(({ isQuery, name }) =>
@@ -117,7 +117,7 @@ export function tokenAuth(rights: CliRights): AuthOptions | undefined {
   return { middleware };
 }
 
-/** The operator's user id. Ids of accounts are UUIDs, so they differ from it. */
+/** The user id of the operator. No account has this id, because ids of accounts are UUIDs. */
 const operatorId = "operator";
 
 export function accountAuth(rights: CliRights): AuthOptions {
@@ -141,7 +141,7 @@ export interface CliRights {
 
 export interface CliRightsOptions {
   readonly host: string;
-  /** True if anyone may read, whatever the address of the service is. */
+  /** True if anyone may read, even if other machines can reach the service. */
   readonly public: boolean;
   readonly writable: boolean;
 }

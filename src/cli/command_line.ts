@@ -99,7 +99,7 @@ async function run(command: RunnableCommand, program: Program): Promise<number> 
   }
 }
 
-/** A variable path: Deno downloads the packages of a literal import at every start. */
+/** Not a literal in `import()`, because Deno would download its packages at every start. */
 const mcpCommand = "./mcp/run_mcp_command.ts";
 
 /** Imports the service on demand, because a supervisor of workers does not need it. */

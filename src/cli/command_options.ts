@@ -37,7 +37,7 @@ export function readCommandWords<Options extends CommandOptions>(
   return words;
 }
 
-/** `verbs` names options of only some verbs. For other verbs, they are a {@link Misuse}. */
+/** `verbs` lists the options that not all verbs have. Any other verb refuses such an option. */
 export function readVerbWords<Options extends CommandOptions, Verb extends string>(
   command: string,
   args: readonly string[],
@@ -70,7 +70,7 @@ function split(args: readonly string[], options: CommandOptions) {
     args: [...args],
     options,
     allowPositionals: true,
-    // In strict mode, the parser's errors would not suggest a similar option.
+    // In strict mode, the parser throws its own errors, which suggest no similar option.
     strict: false,
     tokens: true,
   });

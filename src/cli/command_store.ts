@@ -24,8 +24,8 @@ export interface StoreAccess {
 }
 
 /**
- * Finds the store of `--kv` or the configuration, or the default file. Throws an Error for a store
- * in memory, and for a missing file unless `creates`: a misspelt name would create a file.
+ * Finds the store of `--kv` or the configuration, or the default file. Unless `creates` is set,
+ * throws for a missing file, because opening a misspelt name would create a file.
  */
 async function findCommandStore(
   { kv, config: path }: StoreArguments,

@@ -33,7 +33,7 @@ export async function restartWithKv(
   return code;
 }
 
-/** Stops with the parent, even a killed one. Without `by`, only after {@link restartWithKv}. */
+/** Ends this process with its parent: `by`, or else the caller of {@link restartWithKv}, if any. */
 export function exitWithParent(clock: Clock, by?: string, end: Deno.Signal = "SIGTERM"): void {
   const parent = by ?? Deno.env.get(parentVariable);
   if (parent === undefined) return;

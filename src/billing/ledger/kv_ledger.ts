@@ -249,7 +249,7 @@ export class KvLedger implements CreditsLedger {
       return {
         result,
         record: { value: posting.state },
-        // Entries come first: if a commit's response is lost, the first entry proves the success.
+        // An entry is first, because the first change proves a commit whose response was lost.
         relatedMutations: [...entries, ...expired, ...records],
       };
     }, reads);
@@ -260,7 +260,7 @@ export class KvLedger implements CreditsLedger {
   }
 }
 
-/** Maximum number of changes in one commit. A commit could hold about twice as many. */
+/** Maximum number of changes in one commit: about half of what the store allows. */
 const maxChanges = 128;
 
 /** How long keys of consumptions and of ended reservations are kept, in milliseconds. */
@@ -280,7 +280,7 @@ async function readGrant(store: KeyValue, key: string): Promise<FoundGrant | nul
   return value === undefined ? null : value as FoundGrant;
 }
 
-/** Binds a key to one grant (else a 422): events may report one payment for two accounts. */
+/** Binds a key to one grant, because events may report one payment for two accounts. */
 async function bindGrantKey(store: KeyValue, key: string, grant: FoundGrant): Promise<void> {
   let found = await readGrant(store, key);
   if (found === null) {

@@ -33,7 +33,7 @@ export class VendorApi {
     return answer;
   }
 
-  /** `next` returns the query of the next page. Throws above {@link maxListed} elements. */
+  /** `next` returns the query of the next page. Throws for more than {@link maxListed} elements. */
   async listAll(
     call: VendorCall,
     name: string,
@@ -80,7 +80,6 @@ export class VendorApi {
       if (!response.ok) throw new Error(`status ${response.status}: ${text.slice(0, 500)}`);
       return new JsonFields(text === "" ? {} : JSON.parse(text));
     } catch (error) {
-      // The network, the provider or the response has failed, and not this program.
       throw this.failed(error);
     }
   }

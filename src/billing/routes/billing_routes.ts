@@ -156,7 +156,7 @@ function requireJson({ req }: Context): void {
  * 400, 408 or 413, and a plain Error if a middleware has read the body without keeping it.
  */
 async function readRequestBytes({ req }: Context, clock: Clock): Promise<Uint8Array<ArrayBuffer>> {
-  // Does not use a cached string: its bytes may differ from the bytes that were sent.
+  // A cached string is not used, because decoding may have changed its bytes.
   if (Object.keys(req.bodyCache)[0] === "arrayBuffer") {
     const bytes = new Uint8Array(await req.arrayBuffer());
     if (bytes.length > maxBytes) throw tooLarge();

@@ -22,7 +22,7 @@ interface KeptSubscription extends ReportedSubscription {
 /** Reads a subscription's current state. Returns null if the provider does not respond. */
 export type ReadSubscription = (id: string) => Promise<BillingSubscription | null>;
 
-/** The provider's clock decides: a late event must not reactivate a canceled subscription. */
+/** Keeps the newest state by the provider's clock. A late event reactivates no subscription. */
 export class NewestSubscriptions {
   readonly #provider: string;
   readonly #store: KeyValue;
@@ -64,9 +64,9 @@ export class NewestSubscriptions {
   }
 
   /**
-   * Returns the newer of two states. Stripe's times have whole seconds, so if the times are equal,
-   * the current state is read from the provider. The times of this state and of the next event
-   * cannot be compared, so the next event causes another read.
+   * Returns the newer of two states. If their times are equal, reads the current state, because
+   * Stripe's times have whole seconds. The event after a read state causes another read, because
+   * the time of a read state is unknown.
    */
   async #newer(
     known: ReportedSubscription,
@@ -124,7 +124,7 @@ export class AccountLinks {
       await this.#store.get(billingKeys.customerOf(this.#provider, accountId)),
     );
     if (customer === undefined || !this.#isShared) return customer;
-    // Checks the reverse link: the deployer may have assigned the customer to another account.
+    // Checks the reverse link, because the customer may now belong to another account.
     return await this.accountOf(customer) === accountId ? customer : undefined;
   }
 

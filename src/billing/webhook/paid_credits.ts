@@ -19,7 +19,7 @@ export interface PaidCreditsOptions {
 
 type Paid = Pick<BillingEvent, "planKey" | "creditsToGrant" | "notGranted">;
 
-/** Returns a payment's plan and credits, or why there are none. Only the prices decide that. */
+/** Finds the plan and the credits of a payment by its prices, or why it grants no credits. */
 export async function paidCredits(event: VendorEvent, options: PaidCreditsOptions): Promise<Paid> {
   const { type, payment, subscription } = event;
   if (payment === undefined) {
@@ -120,7 +120,7 @@ function lineOf(
 
 export interface SubscriptionTerms
   extends Pick<BillingSubscription, "priceId" | "quantity" | "currentPeriodEnd"> {
-  /** The start of the terms in RFC 3339; "" if the subscription was created with them. */
+  /** Start of this price and quantity in RFC 3339; "" for those at the subscription's creation. */
   readonly since: string;
   readonly heldFrom?: string;
   readonly heldUntil?: string;

@@ -21,7 +21,7 @@ import { paidCredits, type PaidCreditsOptions } from "./paid_credits.ts";
 
 /** The deployer's functions that handle events. */
 export interface WebhookCallbacks {
-  /** Called after an event's credits were granted, at least once, and again if the call fails. */
+  /** Called at least once for each event, after its credits. Called again if the call fails. */
   readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
   /**
    * Returns the account of an event, or undefined to use the account in the metadata. Do not trust
@@ -50,7 +50,7 @@ export interface WebhookResponse {
   readonly duplicate?: true;
 }
 
-/** Each step can be repeated safely. Providers get a success only after `onEvent` succeeded. */
+/** Handles deliveries. Providers repeat failed deliveries, so each step can run again safely. */
 export class Webhook {
   readonly #options: WebhookOptions;
   /** The deliveries in progress in this process. A repeated delivery waits for the first. */

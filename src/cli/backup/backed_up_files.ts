@@ -36,7 +36,7 @@ export async function findServiceFiles(
   const loaded = await loadConfiguration(found);
   const { db } = await openDrizzleOfConfig(loaded, { observe: consoleObserver() });
   const path = await fileOfDatabase(db);
-  // This process must have no other connection to the files. See `copySqliteFiles`.
+  // `copyFiles` requires that this process does not have the files open.
   await db.close();
   const store = kv ?? (typeof loaded.kv === "string" ? loaded.kv : null);
   return await filesOf(path, store, db.label);

@@ -38,11 +38,11 @@ export async function runBackupCommand(command: BackupCommand, version: string):
   }
 }
 
-/** Creates the folder with the end `.partial`. Returns the path without this end. */
+/** Creates the folder with the suffix `.partial`. Returns the path without the suffix. */
 async function createFolder(parent: string, name: string): Promise<string> {
   await Deno.mkdir(parent, { recursive: true, mode: 0o700 });
   for (;;) {
-    // Several backups can begin in the same second. An older one may already be removed.
+    // Backups of the same second get increasing numbers, so that their names sort by age.
     const counts = [0];
     for await (const { name: other } of Deno.readDir(parent)) {
       const [, start, count] = /^(.*Z)(?:-(\d+))?(?:\.partial)?$/.exec(other) ?? [];
@@ -89,7 +89,7 @@ async function fillFolder(
     const text = JSON.stringify({ version, at, files: described }, null, 2);
     await Deno.writeTextFile(manifest, `${text}\n`, { mode: 0o600 });
     for (const path of [manifest, partial]) await synchronize(path);
-    // Only a complete backup has its name.
+    // The backup gets its final name when it is complete.
     await Deno.rename(partial, folder);
     await synchronize(dirname(folder));
     return { heldMs, described };
@@ -116,7 +116,7 @@ async function requireFiles({ database, kv, notices }: ServiceFiles): Promise<re
   return sources;
 }
 
-/** Keeps the newest `keep` backups. Removes leftovers of backups that were killed a day ago. */
+/** Keeps the newest `keep` backups. Also removes partial backups that began over a day ago. */
 async function removeOldest(
   { folder, keep }: Pick<BackupCommand, "folder" | "keep">,
   files: readonly BackedUpFile[],

@@ -53,13 +53,13 @@ export async function runRestoreCommand(command: RestoreCommand, version: string
     for (const { target } of replacements) await Deno.remove(copyOf(target)).catch(() => {});
     throw plainError("restore", error);
   }
-  // Nothing has changed so far. A `-wal` file that stays would be applied to the restored file.
+  // Moves all files away: SQLite would apply a remaining `-wal` file to the restored file.
   for (const { target } of replacements) {
     for (const end of ["", "-wal", "-shm", "-journal"]) {
       if (await pathExists(target + end)) await moveAside(target + end, aside(target, stamp) + end);
     }
   }
-  // Without the database, the service cannot start with a key-value store of another time.
+  // The database is last: without it, the service cannot start with a newer or older store.
   for (const { target } of replacements.toSorted((a, b) => order(a) - order(b))) {
     await Deno.rename(copyOf(target), target);
     await synchronize(dirname(target));
@@ -90,7 +90,7 @@ async function findReplacements(
   for (const file of files) {
     const path = isNamed ? named[file.role] : file.path;
     if (path === null) continue;
-    // A link stays, and the file that it leads to is replaced.
+    // Replaces the file that a symbolic link leads to, and keeps the link.
     const target = await realPathOf(path);
     replacements.push({ file, target, exists: await pathExists(target) });
   }
@@ -155,7 +155,7 @@ async function freeStamp(replacements: readonly Replacement[], clock: Clock): Pr
   }
 }
 
-/** Moves a file. Unlike a rename, a link never replaces the file of another restore. */
+/** Moves a file by a hard link, which, unlike a rename, never replaces an existing file. */
 async function moveAside(path: string, place: string): Promise<void> {
   try {
     await Deno.link(path, place);

@@ -30,7 +30,7 @@ const rights = [
   ["delete", "enableDelete"],
 ] as const;
 
-/** Statements that change no row. One of them needs no more rights than a request. */
+/** Returns a statement for each column, as a role may write only some. None changes a row. */
 function statementsOf(right: (typeof rights)[number][0], table: TableInfo): readonly Fragment[] {
   const name = tableName(table);
   if (right === "delete") return [sql`DELETE FROM ${name} WHERE 1=0`];

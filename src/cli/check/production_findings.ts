@@ -16,7 +16,7 @@ export interface Finding {
   readonly message: string;
 }
 
-/** Returns the points of the checklist in SECURITY.md that a program can see, and that are open. */
+/** Returns the unmet points of the checklist in SECURITY.md, as far as a program can see them. */
 export async function productionFindings(
   config: OpenConfig,
   runtime: Runtime,

@@ -68,7 +68,7 @@ async function startStrictly(
   }
 }
 
-/** Strictest first: in production if `production`, with a made-up user for the scopes. */
+/** Returns the configurations with which to start, the strictest first. */
 function attemptsOf(config: OpenConfig, production?: boolean): readonly OpenConfig[] {
   const { samples = [] } = config.auth ?? {};
   const users = samples.length > 0 ? [samples] : [[madeUp], []];

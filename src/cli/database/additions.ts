@@ -15,7 +15,7 @@ export interface GivenAdditions {
   readonly functions?: readonly string[];
 }
 
-/** Throws a {@link Misuse} without a database: a configuration file names additions itself. */
+/** Reads `--functions` and `--extension`. Throws a {@link Misuse} if no database is named. */
 export function readAdditions(
   words: CommandWords<keyof typeof additionOptions>,
   database: string | null,

@@ -30,7 +30,7 @@ export function parseKeyOptions(values: readonly string[]): DeclaredKeys {
 
 const pattern = /^(?:"((?:[^"]|"")+)"|([^"=][^=]*))=(.+)$/;
 
-/** Leaves out and reports keys whose view or column is gone. At the start, they are errors. */
+/** Removes and reports the keys whose view or column no longer exists. */
 export async function withRemainingKeys(
   db: Pick<Database, "introspect">,
   options: IntrospectOptions,

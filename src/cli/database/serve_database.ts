@@ -194,7 +194,7 @@ function definition(
     ...common,
     capabilities: { ...common.capabilities, enableSubscribe: hasStreams },
     id: table.primaryKey.map((column) => column.name),
-    // No column is known to contain a version of the row, so ETags are hashes of rows.
+    // The service knows no column with a version of the row, so ETags are hashes of rows.
     etag: {},
     ...(auth === undefined ? {} : { auth }),
     ...(path === undefined ? {} : { path }),

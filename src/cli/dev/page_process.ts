@@ -1,7 +1,7 @@
 import type { Clock } from "../../runtime/runtime.ts";
 import { pathExists } from "../path_exists.ts";
 
-/** Starts Vite by `npm run dev`, and prints its output with a prefix. Null without packages. */
+/** Starts Vite by `npm run dev`. Returns null if the packages of the page are not installed. */
 export async function startPage(folder: string, clock: Clock) {
   if (!await pathExists(`${folder}/node_modules`)) {
     console.log(`${prefix}run  npm --prefix ${folder} install  and dev again to start the page`);
@@ -18,7 +18,7 @@ export async function startPage(folder: string, clock: Clock) {
     cwd: folder,
     env: { VITE_PORT: String(port), CI: "" },
     ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
-    // In an own process group, a signal to the group also stops the children of npm.
+    // In a separate process group, a signal to the group also stops the children of npm.
     detached: !isWindows,
   }).spawn();
   void printLines(child.stdout, console.log);
@@ -28,7 +28,7 @@ export async function startPage(folder: string, clock: Clock) {
     if (!hasEnded) console.error(`${prefix}npm run dev has ended with ${code}`);
     hasEnded = true;
   });
-  // A page that is opened before Vite listens would be an error.
+  // Waits until Vite listens, because a page that is opened earlier would show an error.
   while (!hasEnded && !await accepts(port)) {
     await new Promise<void>((resolve) => clock.after(50, resolve));
   }
@@ -43,7 +43,7 @@ export async function startPage(folder: string, clock: Clock) {
   };
 }
 
-/** Locks the page until this process ends. A second Vite in the folder would print a stack. */
+/** Locks the page until this process ends, so that a second `dev` fails with a clear message. */
 async function lockPage(folder: string): Promise<void> {
   const path = `${folder}/node_modules/.resource-api-dev`;
   const file = await Deno.open(path, { create: true, write: true });

@@ -42,7 +42,7 @@ export async function runDevCommand(
   let isStopping = false;
   const stop = (reachedChildren: boolean) => {
     isStopping = true;
-    // With `--watch`, only SIGINT ends a process.
+    // A process that runs with `--watch` ends only at a SIGINT.
     if (!reachedChildren) service.kill("SIGINT");
   };
   const release = onStopSignals((_signal, reachedChildren) => stop(reachedChildren));
@@ -68,7 +68,7 @@ async function prepareSettings(secret: string): Promise<void> {
   }
   if (settings["SERVICE_SECRET"]) return;
   const line = `${text === "" || text.endsWith("\n") ? "" : "\n"}SERVICE_SECRET=${secret}\n`;
-  // The last value of a variable counts.
+  // If a file sets a variable twice, the last value counts, so the line can be appended.
   await Deno.writeTextFile(settingsFile, line, { append: true, mode: 0o600 });
   console.log(`Added a random SERVICE_SECRET to ${settingsFile}: do not commit this file`);
 }

@@ -13,7 +13,7 @@ import { printableLines } from "../printable.ts";
 import { exitWithParent } from "../restart_with_kv.ts";
 import { addTables } from "./add_tables.ts";
 
-/** Serves until a restart or a stop. Deno waits for the next save also after a failure. */
+/** Serves until a restart or a stop. After a failure, waits until Deno restarts the process. */
 export async function serveInDevelopment(
   path: string,
   page: Readonly<Record<"folder" | "url", string | null>>,
@@ -44,7 +44,7 @@ export async function serveInDevelopment(
     console.error(`${printableLines(describeFault(error))}\nSave a file to start again.`);
     const module = missingModule(error);
     if (module !== null) void restartWith(module, path, runtime.clock);
-    // Without this process, nothing would notice that its parent has been killed.
+    // Keeps running, so that `exitWithParent` can notice the end of the parent process.
     const { promise, resolve } = Promise.withResolvers<void>();
     for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, resolve);
     await promise;

@@ -146,7 +146,7 @@ function show(plan: MigrationPlan, { label }: Database, { print }: MigrateTermin
   if (plan.steps.length === 0 && plan.refusals.length === 0) {
     print(`${label} is as its tables are declared.`);
   }
-  // The user might run the statements of a refused migration by hand.
+  // Prints no statements of a refused migration, because the user might run them by hand.
   for (const step of plan.refusals.length === 0 ? plan.steps : []) {
     print(`-- ${titleOf(step)}\n${step.sql};`);
   }

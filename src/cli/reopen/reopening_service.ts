@@ -22,7 +22,7 @@ interface ReopeningOptions {
   readonly runtime: Runtime;
 }
 
-/** After a change, opens a new app for new requests. If this fails, the old app continues. */
+/** Opens a new app after a change of the tables. If this fails, the old app continues. */
 export async function openReopening(options: ReopeningOptions): Promise<OpenService> {
   const service = new ReopeningService(options);
   return await service.start();
@@ -30,7 +30,7 @@ export async function openReopening(options: ReopeningOptions): Promise<OpenServ
 
 class ReopeningService {
   readonly #options: ReopeningOptions;
-  /** Without the async context of a request, checks do not run in the request's transaction. */
+  /** Runs checks outside of a request's async context, so not in the request's transaction. */
   readonly #outside = AsyncLocalStorage.snapshot();
   /** The runtime of the apps. Its observer notices failed statements. */
   readonly #runtime: Runtime;
@@ -101,7 +101,7 @@ class ReopeningService {
       await this.#comparing;
       await app.close();
     };
-    // SIGHUP opens the whole app again, which also lists the files of its page.
+    // The app needs no `hangUp`: SIGHUP opens a new app, which lists the files of the page again.
     return { ...opened, app: { ...app, close, hangUp: undefined }, current: () => this.#check() };
   }
 
@@ -194,7 +194,7 @@ class ReopeningService {
     try {
       await this.#compare(version);
     } catch (error) {
-      // The next check compares again, after a longer pause.
+      // Without a version, the next check compares again. It runs after a longer pause.
       this.#version = null;
       this.#checksFrom = this.#runtime.clock.elapsedMs() + restAfterFailureMs;
       this.#options.runtime.observe(
@@ -207,7 +207,7 @@ class ReopeningService {
     }
   }
 
-  /** Compares the tables. The next check finds changes after the read of `version`. */
+  /** Compares the tables. The next check finds changes that are newer than `version`. */
   async #compare(version: string | null): Promise<void> {
     const service = this.#opened?.service;
     const isAsked = this.#isAsked;
@@ -238,7 +238,7 @@ function mayBeOfChange(observation: Observation): boolean {
   if (observation.kind === "value_does_not_fit") return true;
   let error: unknown = "error" in observation ? observation.error : null;
   for (let depth = 0; error instanceof Error && depth < 5; depth++, error = error.cause) {
-    // Without a DatabaseError as its cause, the problem already comes from a check of the tables.
+    // A `schema-changed` problem without a DatabaseError as its cause is the result of a check.
     const isFound = error instanceof Problem && error.slug === "schema-changed";
     if (isFound && error.cause instanceof DatabaseError) return true;
     if (error instanceof DatabaseError && error.kind === "other") return true;
@@ -260,11 +260,11 @@ const maxWaitMs = 2_000;
 
 interface SharedSecret {
   readonly secret: string;
-  /** The end of the warning "cursors end with …", such as "this process". Null for no warning. */
+  /** When cursors end, for the notice: "this process". Null for no notice. */
   readonly endsWith: string | null;
 }
 
-/** In development, apps share values for missing secrets. In production, they must be set. */
+/** Sets missing secrets to values that all apps share. Production requires real secrets. */
 export function withSharedSecrets(
   config: CliService["config"],
   { secret, endsWith }: SharedSecret,

@@ -22,7 +22,7 @@ export interface SchemaChecks {
 }
 
 /** Creates an app that checks for changed tables after failures, and before describing tables. */
-export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
+export function reopeningApp(first: App, checks: SchemaChecks): ReplaceableApp {
   let current: Generation = { app: first, answering: 0 };
   let isDraining = false;
   let isClosing = false;
@@ -41,14 +41,14 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
   }
 
   async function fetch(request: Request, info?: RequestInfo): Promise<Response> {
-    if (describesTables.test(parseRequestTarget(request.url).path)) await looks.current();
-    const [asked, version] = [current, looks.version()];
+    if (describesTables.test(parseRequestTarget(request.url).path)) await checks.current();
+    const [asked, version] = [current, checks.version()];
     const response = await answer(request, info);
-    if (response.status >= 500) await looks.ended();
-    else if (isUnknown(response, request, asked.app)) await looks.current();
+    if (response.status >= 500) await checks.ended();
+    else if (isUnknown(response, request, asked.app)) await checks.current();
     else return response;
     // If the tables changed and then changed back, the app is the same, but the version is not.
-    const isOther = response.status >= 500 && looks.version() !== version;
+    const isOther = response.status >= 500 && checks.version() !== version;
     if (current === asked && !isOther) return response;
     if (!reads.has(request.method)) {
       return unmade.has(response.status) ? await changedTables(response) : response;
@@ -58,7 +58,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
   }
 
   async function end(generation: Generation): Promise<void> {
-    // The live streams end at different times. Then their clients reconnect to the next app.
+    // Ends the live streams one by one. Their clients reconnect to the next app.
     generation.app.drain();
     for (let waitedMs = 0; waitedMs < maxWaitMs; waitedMs += askMs) {
       if (generation.answering === 0 || isClosing) break;
@@ -98,7 +98,7 @@ export function reopeningApp(first: App, looks: SchemaChecks): ReplaceableApp {
   };
 }
 
-/** Returns true for a 405 and for an unknown path: with changed tables, the request may succeed. */
+/** Returns true if a change of the tables can be the reason for the 404 or 405. */
 function isUnknown({ status }: Response, { url }: Request, { resources }: App): boolean {
   if (status === 405) return true;
   if (status !== 404) return false;

@@ -9,7 +9,7 @@ import type { ListenOrder, WorkerProcess } from "./worker_process.ts";
 export class KernelBalancer {
   readonly #host: string;
   #port: number;
-  /** Workers in the kernel's socket order: the last socket replaces a socket that closes. */
+  /** The workers in the kernel's order: when a socket closes, the last socket takes its place. */
   readonly #sockets: WorkerProcess[] = [];
   #leftOut: WorkerProcess | null = null;
 

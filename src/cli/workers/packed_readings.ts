@@ -1,6 +1,6 @@
 import type { MetricReading } from "../../metrics/metric_reading.ts";
 
-/** No label has this name. */
+/** Marks a number that JSON lacks. No label of a metric has this name. */
 const packed = "$number";
 
 /** Writes readings as JSON, with strings for the numbers that JSON lacks. */

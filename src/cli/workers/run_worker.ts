@@ -132,7 +132,7 @@ function replaceable(app: App, state: WorkerState, supervisor: SupervisorChannel
   return {
     fetch: app.fetch,
     announceStop() {
-      // During a replacement, `/readyz` stays 200, because the service itself does not stop.
+      // While a worker is replaced, `/readyz` stays 200, because the service does not stop.
       if (!state.isReplaced) app.announceStop();
     },
     drain() {
@@ -162,7 +162,7 @@ function obey(order: WorkerOrder, worker: ServingWorker): void {
   }
 }
 
-/** Sets which sockets get new connections, so that closing the excluded socket resets none. */
+/** Excludes a socket from new connections, so that closing the socket resets no connection. */
 function filter({ server: { port }, runtime }: ServingWorker, leftOut: LeftOutSocket | null): void {
   try {
     filterPort(port, leftOut);

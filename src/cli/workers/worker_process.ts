@@ -72,7 +72,7 @@ export function startWorker(
     events.onLeft();
     ended.resolve(how);
     for (const { promise, reject } of [prepared, listening, ready]) {
-      // An unhandled rejection would end the process, and some of these promises have no reader.
+      // Nobody may read these promises, and an unhandled rejection would end this process.
       promise.catch(() => {});
       reject(new WorkerEnded(how));
     }
@@ -124,7 +124,7 @@ export type WorkerReport =
 /** The metrics of a worker. */
 export interface ReadingsReport {
   readonly kind: "readings";
-  /** The number of the order that asked for them, or null. */
+  /** The number of the supervisor's order that requested the metrics, or null. */
   readonly order: number | null;
   /** The number of the question if the worker asks for the readings of all workers, or null. */
   readonly question: number | null;

@@ -45,7 +45,7 @@ export interface Auth extends Store<AuthState> {
   refresh(): Promise<AuthUser | null>;
   /** Signs up. Returns the user, or null if the user must first follow the link in a mail. */
   signUp(account: Login & { readonly name?: string | undefined }): Promise<AuthUser | null>;
-  /** Creates the account with a mail's token. A browser that did not sign up needs `password`. */
+  /** Creates the account with a mail's token. Needs `password` unless this browser signed up. */
   verify(link: { readonly token: string; readonly password?: string | undefined }): Promise<void>;
   /** Starts a session. */
   logIn(login: Login): Promise<AuthUser>;
@@ -117,7 +117,7 @@ export function createAuth(api: HasHandle, { onToken }: CreateAuthOptions = {}):
       if (error.status === 401 && store.get().user) refresh().catch(() => {});
       throw error;
     });
-    // If the user has another step to do, the request has neither started nor ended a session.
+    // With `next`, the user has another step to do, and the session has not changed.
     if (!next) {
       version++;
       onToken?.(token);

@@ -13,7 +13,7 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 
 export const lemonSqueezyName = "lemon-squeezy";
 
-/** Recognizes repeated deliveries by event name, object and change time: events have no ids. */
+/** Derives the delivery's id from event name, object and change time, because events have no id. */
 export function readLemonSqueezyEvent(body: JsonFields): VendorDelivery {
   const [meta, data] = [body.at("meta"), body.at("data")];
   const attributes = data.at("attributes");
@@ -92,7 +92,7 @@ function orderPayment({ id, attributes }: EventObject): VendorPayment {
   };
 }
 
-/** Returns the members of an invoice's event. The event has no prices: it names no variant. */
+/** Returns the members of an invoice's event, which names no variant and so has no prices. */
 function invoiceFacts(
   { id, attributes }: EventObject,
 ): Pick<VendorEvent, "payment" | "subscriptionId"> {
@@ -120,7 +120,7 @@ function amountOf(
 ): Pick<VendorPayment, "amount" | "currency" | "netAmount"> {
   const subtotal = attributes.number("subtotal");
   return compact({
-    // The net amount includes the part that is paid by credit from a change to a smaller plan.
+    // The amount after discounts, before credit from a change to a smaller plan reduces it.
     netAmount: subtotal === undefined
       ? undefined
       : subtotal - (attributes.number("discount_total") ?? 0),

@@ -227,7 +227,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   };
 }
 
-/** Without `credit_to_balance`, credit can be a proration, so it must exceed half of the charge. */
+/** Without `credit_to_balance`, {@link isMostlyCredit} decides: credit can be a proration. */
 function isPaidByCredit(totals: JsonFields): boolean {
   const [total, cash] = [totals.number("total"), totals.number("grand_total")];
   if (totals.number("credit_to_balance") === undefined) return isMostlyCredit(cash, total);

@@ -56,8 +56,8 @@ export const polarOptionRules = groupOf<PolarOptions>()({
 export function polar(options: PolarOptions): BillingProvider {
   const read = polarOptionRules.read(options, { subject: "Cannot start", path: "polar" });
   const { accessToken, server, toleranceMs, usageEvent, webhookSecret, ...others } = read;
-  // Polar uses the bytes of the whole secret including its prefix; Standard Webhooks and its
-  // libraries decode the part after `whsec_`.
+  // Polar signs with the bytes of the whole secret including its prefix. Standard Webhooks signs
+  // with the decoded part after `whsec_`. The service accepts both.
   const keys = secretsOf(webhookSecret).flatMap((secret) => [
     ...hmacKeysOf([secret]),
     ...decoded(secret.replace(/^whsec_/, "")).filter((bytes) => bytes.length > 0),

@@ -83,7 +83,7 @@ function isPaidByCredit(data: JsonFields): boolean {
   return total <= 0 || due < total;
 }
 
-/** Returns the price of an order's only product; an empty list if no product or price has an id. */
+/** An order has one product. Returns an empty list if neither product nor price has an id. */
 function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const items = data.list("items");
   const whole = items.filter((item) => item.flag("proration") !== true);
@@ -92,7 +92,7 @@ function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const amounts = whole.map((item) => item.number("amount") ?? NaN);
   const discount = data.number("discount_amount") ?? 0;
   const sum = amounts.reduce((sum, amount) => sum + amount, -discount);
-  // If a credit (an item with a negative amount) reduced `total`, `sum` is the real price.
+  // A credit (an item with a negative amount) reduces `total`, but not the price in `sum`.
   const hasCredit = items.some((item) => (item.number("amount") ?? 0) < 0);
   const amount = hasCredit && whole.length > 0 && !Number.isNaN(sum) ? sum : total;
   const isChange = data.text("billing_reason") === "subscription_update";

@@ -117,7 +117,7 @@ const changeReasons: ReadonlySet<string> = new Set([
   "subscription_threshold",
 ]);
 
-/** Returns true if a customer balance partly paid a plan change. The change grants no credits. */
+/** Returns true if a customer balance partly paid a plan change, which then grants no credits. */
 function isPaidByCredit(invoice: JsonFields): boolean {
   const netAmount = netAmountOf(invoice);
   if (invoice.text("billing_reason") !== "subscription_update" || netAmount === undefined) {
@@ -136,14 +136,14 @@ function isProration(line: JsonFields): boolean {
       .some((kind) => parent.at(kind).flag("proration") === true);
 }
 
-/** Reads the lines: one invoice can bill a new period and a proration of the old price. */
+/** Returns the prices. One invoice can bill a new period and a proration of the old price. */
 export function invoicePrices(
   invoice: JsonFields,
   lines: readonly JsonFields[],
 ): readonly PaidPrice[] {
   const netAmount = netAmountOf(invoice);
   const isChange = changeReasons.has(invoice.text("billing_reason") ?? "");
-  // If a credit (a negative line) reduces the net amount to 0, the credit paid: no line is free.
+  // A net amount of 0 because of a credit (a negative line) does not make the lines free.
   const hasCredit = lines.some((line) => (line.number("amount") ?? 0) < 0);
   const isFree = netAmount !== undefined && netAmount <= 0 &&
     (!hasCredit || creditNotes(invoice) > 0);
@@ -207,9 +207,9 @@ function sessionPayment(session: JsonFields): EventFacts {
 }
 
 /**
- * Returns the members of a payment intent's event. For an invoice's intent, the invoice's event
- * grants the credits. In current API versions, an intent does not name its invoice, so an intent
- * without prices and account in its metadata counts as an invoice's.
+ * Returns the members of a payment intent's event. If the intent is of an invoice, the invoice's
+ * event grants the credits. In current API versions, an intent does not name its invoice. Therefore
+ * an intent without prices and account in its metadata counts as an intent of an invoice.
  */
 function intentFacts(intent: JsonFields): EventFacts {
   const id = intent.text("id");

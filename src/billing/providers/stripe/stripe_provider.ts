@@ -170,7 +170,7 @@ async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
   }, { idempotencyKey: report.idempotencyKey });
 }
 
-/** Reads prices that events lack: an event has at most ten lines, of a payment link none. */
+/** Reads all prices: an event has at most ten lines, and the event of a payment link has none. */
 async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonly PaidPrice[]> {
   const object = new JsonFields(raw).at("data").at("object");
   const [id, kind] = [object.text("id"), object.text("object")];
@@ -191,7 +191,7 @@ async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonl
   );
 }
 
-/** Returns a member of a response. Throws if it is missing: the library validates no responses. */
+/** Returns a member of a response. Throws if it is missing, which the library does not check. */
 function answered(object: object, name: string): string {
   const text = new JsonFields(object).text(name);
   if (text === undefined) throw new Error(`Stripe's answer has no ${name}`);
