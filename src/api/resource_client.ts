@@ -83,6 +83,7 @@ export type ProceduresOf<Procedures, Options = WriteRequestOptions> = {
   readonly [Name in keyof Procedures]: ProcedureOf<Procedures[Name], Options>;
 };
 
+/** @internal A procedure of a resource as a function. */
 type ProcedureOf<Procedure, Options> = Procedure extends
   { input: infer Input; output: infer Output }
   ? (input: Input, options?: Options) => Promise<Output>
