@@ -88,7 +88,10 @@ function withoutImports(text: string): string {
 
 function imported(specifier: string): Promise<unknown> {
   const path = specifier.replace(/^@svc\/resource-api/, ".");
-  return import(path.startsWith(".") ? root + exportsOfPackage[path] : specifier);
+  const file = path === specifier ? undefined : exportsOfPackage[path];
+  return import(
+    file === undefined ? specifier.replace(/^drizzle-orm/, "drizzle-0.45") : root + file
+  );
 }
 
 const exportsOfPackage: Readonly<Record<string, string>> = JSON.parse(
