@@ -39,6 +39,7 @@ const folders: readonly (readonly [folder: string, parts: number, kind?: "waits"
   ["tests/dashboard", 1],
   ["tests/conformance", 1],
   ["tests/serve", 1],
+  ["tests/documents", 1],
   ["tests/search", 1, "waits"],
   ["tests/live", 3, "waits"],
   ["tests/client", 2, "waits"],

@@ -36,11 +36,11 @@ export interface Call {
 
 /** The calls of `block` with strings in the tests of this folder, or in these texts. */
 export function callsOfBlock(texts: readonly string[] = textsOfTests()): readonly Call[] {
-  const pattern = /\bblock\(\s*("[^"\n]+"),\s*("(?:[^"\\\n]|\\.)+"|'[^'\n]+'|`[^`]+`),?\s*\)/g;
+  const pattern = /\bblock\(\s*("[^"\n]+"),\s*("(?:[^"\\\n]|\\.)+"|'(?:[^'\\\n]|\\.)+'),?\s*\)/g;
   return texts.flatMap((text) =>
     [...text.matchAll(pattern)].map(([, document = "", start = ""]) => ({
       document: document.slice(1, -1),
-      start: start.startsWith('"') ? JSON.parse(start) : start.slice(1, -1),
+      start: start.slice(1, -1).replaceAll(/\\(.)/g, (_, one) => one === "n" ? "\n" : one),
     }))
   );
 }

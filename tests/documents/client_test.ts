@@ -1,5 +1,5 @@
 /** The fragments of docs/client.md, on a service with posts, accounts and notes. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { signal } from "@preact/signals-core";
 import { act, createElement } from "react";
 import { derived, writable } from "svelte/store";

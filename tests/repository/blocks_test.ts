@@ -1,17 +1,10 @@
 /**
- * Every fenced block of README.md and docs/ is run by a test, or read by this check, or excepted
- * with a reason. A new block that matches no rule fails the check.
+ * Every fenced block of README.md and docs/ is run by a test, or excepted with a reason. A new block
+ * that matches no rule fails the check.
  */
 import { assertEquals } from "@std/assert";
-import { stop, transform } from "esbuild";
-import { parseArguments } from "../../src/cli/arguments.ts";
+import { blocks, callsOfBlock } from "../documents/blocks.ts";
 import { root } from "./module_graph.ts";
-
-interface Block {
-  readonly document: string;
-  readonly language: string;
-  readonly text: string;
-}
 
 /** The first rule that matches a block says by what the block is run. */
 interface Rule {
@@ -20,8 +13,6 @@ interface Rule {
   readonly text?: RegExp;
   /** The test that takes the block from the document and runs it. */
   readonly test?: string;
-  /** Reads the block: its syntax, and names that exist. Returns what is wrong, or null. */
-  readonly read?: (block: Block) => string | null | Promise<string | null>;
   /** Why no test runs the blocks, and how many blocks there are. */
   readonly because?: string;
   readonly count?: number;
@@ -44,12 +35,6 @@ const rules: readonly Rule[] = [
     language: /^$/,
     text: /^Cannot serve/,
     test: "tests/http/rights_mistakes_test.ts",
-  },
-  {
-    document: RegExp(`guides/${guides}`),
-    language: /^ts ignore$/,
-    text: /^\/\/ (?:PocketBase|supabase-js)/,
-    read: readFragment,
   },
   { document: RegExp(`guides/${guides}`), language: any, test: "tests/examples/guides_test.ts" },
   {
@@ -120,12 +105,6 @@ const rules: readonly Rule[] = [
     test: "tests/cli/reopen_test.ts",
   },
   {
-    document: /^docs\/existing-databases/,
-    language: /^(?:sql|sh)$/,
-    because: "needs functions and tables of the reader; tests/db/functions has the same requests",
-    count: 3,
-  },
-  {
     document: /^docs\/authentication/,
     language: shell,
     text: /^auth=/,
@@ -137,37 +116,40 @@ const rules: readonly Rule[] = [
     because: "checks the project of the reader",
     count: 1,
   },
-  { document: any, language: shell, read: commandsOf },
-  { document: any, language: /^json$/, read: readJson },
-  { document: any, language: /^(?:ts|tsx|js) ignore$/, read: readFragment },
+  {
+    document: /^docs\/(?:performance|reliability)/,
+    language: shell,
+    because: "measures for minutes; the tasks and files exist, and their types are checked",
+    count: 6,
+  },
   {
     document: any,
     language: /^$/,
-    because: "is a diagram, a grammar, a header or an output, and no code",
-    count: 12,
+    because: "is a diagram, a grammar or a message of a table of rights, and no code",
+    count: 8,
   },
-  { document: any, language: /^html$/, because: "is a part of a page", count: 1 },
-  { document: any, language: /^sql$/, because: "is a part of a script of the reader", count: 2 },
 ];
 
-// esbuild starts a process at the first call, and not in a test.
-await transform("");
-Deno.test.afterAll(() => stop());
+const calls = callsOfBlock();
 
-const blocks = documentsBelow("docs").concat("README.md").toSorted().flatMap(blocksOf);
-
-Deno.test("every code block of the documents is run by a test, is read here, or has a reason", async () => {
+Deno.test("every code block of the documents is run by a test, or has a reason", () => {
   const faults: string[] = [];
   const counts = new Map<Rule, string[]>();
+  const isCalled = calls.map(() => 0);
   for (const block of blocks) {
     const place = `${block.document}: ${block.text.split("\n", 1)[0]}`;
+    const call = calls.findIndex(({ document, start }) =>
+      document === block.document && block.text.startsWith(start)
+    );
+    if (call !== -1) {
+      isCalled[call] = (isCalled[call] ?? 0) + 1;
+      continue;
+    }
     const rule = rules.find(({ document, language, text = any }) =>
       document.test(block.document) && language.test(block.language) && text.test(block.text)
     );
     if (rule === undefined) faults.push(`no rule: [${block.language}] ${place}`);
     else counts.set(rule, [...counts.get(rule) ?? [], place]);
-    const fault = await rule?.read?.(block);
-    if (typeof fault === "string") faults.push(`${place}: ${fault}`);
   }
   for (const rule of rules) {
     const found = counts.get(rule) ?? [];
@@ -176,7 +158,19 @@ Deno.test("every code block of the documents is run by a test, is read here, or 
       faults.push(`${found.length} blocks, not ${rule.count}: ${rule.because}`, ...found);
     }
   }
+  for (const [index, { document, start }] of calls.entries()) {
+    const once = calls.findIndex((one) => one.document === document && one.start === start);
+    if (once === index && isCalled[index] !== 1) {
+      faults.push(`${isCalled[index]} blocks of ${document} start with ${start}`);
+    }
+  }
   assertEquals(faults, []);
+  const reasons = [...counts].flatMap(([{ because }, { length }]) =>
+    because === undefined ? [] : [`${length} (${because})`]
+  );
+  const excepted = rules.reduce((sum, { count = 0 }) => sum + count, 0);
+  console.log(`${blocks.length - excepted} of ${blocks.length} blocks are run; not run:`);
+  for (const reason of reasons) console.log(`  ${reason}`);
 });
 
 Deno.test("the tests that run blocks of documents read these documents", () => {
@@ -193,89 +187,23 @@ Deno.test("the tests that run blocks of documents read these documents", () => {
   assertEquals(missing, []);
 });
 
-Deno.test("a misspelt command, task, fragment or export in a document is found", async () => {
-  const block = (text: string) => ({ document: "docs/x.md", language: "sh", text });
-  assertEquals(
-    [
-      commandsOf(block("deno run -A cli.ts shop.db --wirte")),
-      commandsOf(block("deno task benhc:http")),
-      commandsOf(block("rm x")),
-      await readFragment(block("const a = ;")),
-      await readFragment(block('import { eqq } from "@svc/resource-api";')),
-      readJson(block("{ a: 1 }")),
-    ].filter((fault) => fault === null),
-    [],
-  );
+Deno.test("the benchmarks that the documents name are tasks and files", () => {
+  const { tasks } = JSON.parse(Deno.readTextFileSync(`${root}deno.json`));
+  const commands = blocks.filter(({ document }) => /performance|reliability/.test(document))
+    .flatMap(({ text }) => text.match(/^deno (?:task \S+|run -A \S+)/gm) ?? []);
+  assertEquals(commands.length > 30, true, `${commands.length} commands`);
+  for (const command of commands) {
+    const [, task] = /^deno task (\S+)/.exec(command) ?? [];
+    const script = task === undefined ? command : tasks[task];
+    const [, file = "nothing"] = /(\S+\.ts)$/.exec(script ?? "") ?? [];
+    assertEquals(Deno.statSync(root + file).isFile, true, command);
+  }
 });
 
-function documentsBelow(folder: string): readonly string[] {
-  return [...Deno.readDirSync(root + folder)].flatMap(({ name, isDirectory }) => {
-    const path = `${folder}/${name}`;
-    return isDirectory ? documentsBelow(path) : path.endsWith(".md") ? [path] : [];
-  });
-}
-
-function blocksOf(document: string): readonly Block[] {
-  const pattern = /^( *)```([^\n]*)\n([^]*?)^\1```$/gm;
-  return [...Deno.readTextFileSync(root + document).matchAll(pattern)]
-    .map(([, indent = "", language = "", text = ""]) => ({
-      ...{ document, language, text: text.replaceAll(RegExp(`^${indent}`, "gm"), "").trim() },
-    }));
-}
-
-const tasks = ["deno.json", "examples/starter/deno.json"]
-  .map((path) => JSON.parse(Deno.readTextFileSync(root + path)).tasks);
-
-/** Returns the first command of a block that cannot be run as it is written, or null. */
-function commandsOf({ text }: Block): string | null {
-  const lines = text.replaceAll(/\\\n\s*/g, "").split("\n")
-    .map((line) => line.replace(/(?:^| +)# .*$/, "").replace(/ > \S+$/, "").trim())
-    .filter((line) => line !== "");
-  return lines.map(faultOfCommand).find((fault) => fault !== null) ?? null;
-}
-
-function faultOfCommand(line: string): string | null {
-  const command = line.replace(/^(?:\w+=\S* )?(?:npx -y deno@[\d.]+|deno) /, "deno ");
-  const [, file, rest = ""] = /^deno run -A (?:resource-api\/)?(\S+\.ts)(.*)$/.exec(command) ?? [];
-  if (file === "cli.ts") {
-    const words = (rest.match(/'[^']*'|"[^"]*"|\S+/g) ?? [])
-      .map((word) => word.replaceAll(/^['"]|['"]$/g, ""));
-    const parsed = parseArguments(words);
-    return parsed.kind === "misused" ? `${line}: ${parsed.message}` : null;
-  }
-  if (file !== undefined) return Deno.statSync(root + file).isFile ? null : line;
-  const [, task] = /^deno task (\S+)/.exec(command) ?? [];
-  if (task !== undefined) return tasks.some((one) => Object.hasOwn(one, task)) ? null : line;
-  const isKnown = /^(?:kill (?:-HUP )?\$pid|export \w+=\S+|npm --prefix web run build)$/.test(line);
-  return isKnown ? null : `${line}: no rule says what runs this command`;
-}
-
-function readJson({ text }: Block): string | null {
-  try {
-    JSON.parse(text);
-    return null;
-  } catch (error) {
-    return String(error);
-  }
-}
-
-/** Reads a fragment of a program, or of an object, and the names that it imports. */
-async function readFragment(block: Block): Promise<string | null> {
-  const text = block.text.replaceAll("…", "undefined");
-  const imports = text.matchAll(/import (?:type )?\{([^}]*)\} from "@svc\/resource-api([\w/-]*)"/g);
-  for (const [, names = "", subpath = ""] of imports) {
-    const file = subpath === "" ? "mod.ts" : `exports${subpath.replaceAll("-", "_")}.ts`;
-    const exported = Deno.readTextFileSync(root + file);
-    for (const name of names.split(",").map((one) => one.trim().replace(/^type | as .*$/g, ""))) {
-      if (!RegExp(`\\b${name}\\b`).test(exported)) return `${file} does not export ${name}`;
-    }
-  }
-  const options = { loader: "tsx", logLevel: "silent" } as const;
-  try {
-    await transform(text, options);
-    return null;
-  } catch (error) {
-    const isObject = await transform(`({${text}\n})`, options).then(() => true, () => false);
-    return isObject ? null : String(error);
-  }
-}
+Deno.test("the calls that run a block are found in the text of a test", () => {
+  const text = 'block("docs/x.md", "a\\n\\"b");\nblock(\n  "docs/y.md",\n  \'{\\n"c": 1\',\n);';
+  assertEquals(callsOfBlock([text]), [
+    { document: "docs/x.md", start: 'a\n"b' },
+    { document: "docs/y.md", start: '{\n"c": 1' },
+  ]);
+});
