@@ -24,12 +24,12 @@ export function requestEnvironment(): RequestEnvironment {
   };
 }
 
-/** The functions of this runtime. A browser API that it lacks is undefined. */
+/** Returns the functions of this runtime. A missing browser API is undefined. */
 export function browserEnvironment(): ClientEnvironment {
   return browserEnvironmentOf({ environment: requestEnvironment() });
 }
 
-/** Completes a client's environment for live lists. Other pages do not load this code. */
+/** Adds the browser APIs that live lists need to a client's environment. */
 export function pageEnvironmentOf(
   { environment }: Pick<Transport, "environment">,
 ): PageEnvironment {

@@ -43,7 +43,7 @@ export interface PlannedStatement extends Statement {
 
 export type CompilePlan = (plan: Plan) => PlannedStatement;
 
-/** Creates a compiler. Writes to `conflicting` tables fail at a violation instead of replacing. */
+/** Creates a compiler. In `conflicting` tables, it overrides the ON CONFLICT of constraints. */
 export function createCompiler(
   dialect: Dialect,
   conflicting: ReadonlySet<TableInfo> = new Set(),
@@ -229,7 +229,7 @@ function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
   }`;
 }
 
-/** OR ABORT overrides INSERT OR IGNORE of triggers, so only tables with ON CONFLICT get it. */
+/** Used only for tables with ON CONFLICT, because OR ABORT also overrides OR IGNORE in triggers. */
 function orAbort({ table }: InsertPlan | UpdatePlan, { conflicting }: CompileContext): Fragment {
   return rawSql(conflicting.has(table) ? " OR ABORT" : "");
 }

@@ -2,7 +2,7 @@ import type { OrderKey, ReadPlan } from "../plan/plan.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
 
-/** Compiles the rows after (or at) a position. NULLs come last. Null if all rows match. */
+/** Compiles a condition for rows after (or at) a position, NULLs last. Null if all rows match. */
 export function compileFromPosition(
   order: readonly OrderKey[],
   values: readonly SqlValue[],
@@ -52,7 +52,7 @@ function compared(
   return sql`(${operand} ${sign} ${dialect.boundStored(value, column)}${orNull})`;
 }
 
-/** Compiles the last keys of an ORDER BY. Because of them, only identical rows sort as equal. */
+/** Compiles the last keys of an ORDER BY. Then only rows with identical columns are equal. */
 export function compileTieBreak(
   { table, order }: Pick<ReadPlan, "table" | "order">,
   dialect: Dialect,

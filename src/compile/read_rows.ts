@@ -44,7 +44,7 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
   return sql`${page(columns)}${limitTo(plan)}${locks ? dialect.rowLock : rawSql("")}`;
 }
 
-/** Returns the ranges of rows that a plan reads in turn: one range for locks or without a limit. */
+/** Returns the ranges that a plan reads in order. With a lock or without a limit, only one. */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   const { order, after, from, limit, lock, added } = plan;
   if (from !== undefined) {
@@ -143,7 +143,7 @@ export function compileOrder(order: readonly OrderKey[], dialect: Dialect): Frag
   return join(keys, ", ");
 }
 
-/** A range of adjacent rows in an order. Every other range is entirely before or after it. */
+/** Consecutive rows of an order. Every other range is entirely before or after these rows. */
 interface OrderedRange {
   readonly condition: Fragment | null;
   /** The order within the range, without keys that have only one value there. */
@@ -151,8 +151,9 @@ interface OrderedRange {
 }
 
 /**
- * Divides the rows after a position into ordered ranges: the first key's value, later values, NULL.
- * An index scan can read one range, but not two that OR combines.
+ * Divides the rows after a position into ordered ranges by the first key: rows with the same value,
+ * rows with later values, and rows with NULL. An index scan can read one range, but not two ranges
+ * that OR combines.
  */
 function orderedRanges(
   order: readonly OrderKey[],
@@ -231,7 +232,7 @@ function compileRowSeek(
   return sql`(${keys}) ${rawSql(order[0]?.descending === true ? "<" : ">")} (${bounds})`;
 }
 
-/** Compiles a preview's select list. Does not shorten sort keys, because a cursor contains them. */
+/** Compiles a preview's select list. A sort key is not shortened, because a cursor contains it. */
 function compilePreviewSelectList(
   { columns, order }: ReadPlan,
   { length, cut }: PreviewSettings,

@@ -8,7 +8,7 @@ import { columnOf, type Fragment, identifier, join, sql, tableName } from "../sq
 import { compileOrder } from "./read_rows.ts";
 import { compileFilter, withScanCheck } from "./where.ts";
 
-/** Compiles the SELECT of related rows. Each result row ends with its key's index. */
+/** Compiles the SELECT of related rows. Each result row ends with the index of the row's key. */
 export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragment {
   const keys = keysOfTarget(plan, dialect);
   return plan.byIndex && plan.relation.steps.length === 1

@@ -24,7 +24,7 @@ export function compileFilter(filter: Filter, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: false }, 0);
 }
 
-/** Compiles a filter for only `count` rows. For few rows, relations use EXISTS instead of IN. */
+/** Compiles a filter on at most `count` rows. For few rows, relations use EXISTS, not IN. */
 export function compileFilterOnRows(filter: Filter, count: number, dialect: Dialect): Fragment {
   return compileAt(filter, { dialect, isForFewRows: count <= fewRows }, 0);
 }
@@ -79,9 +79,9 @@ function isListed({ once }: Related, { dialect, isForFewRows }: Context): boolea
 }
 
 /**
- * Compiles a relation's steps to subqueries. A column without a table means the innermost row. The
- * first step can use IN, whose list the database computes once: EXISTS would find the posts of
- * `author.posts.title` again for each post of an author.
+ * Compiles a relation's steps to nested subqueries. In a subquery, a column name without a table
+ * refers to the innermost row. The first step can use IN, whose list the database computes once:
+ * EXISTS would find the posts of `author.posts.title` again for each post of an author.
  */
 function compileRelated(related: Related, context: Context, depth: number): Fragment {
   const { relation, filter, links } = related;
@@ -221,7 +221,7 @@ export function selectsByPrimaryKey(filter: Filter, table: TableInfo): boolean {
   }
 }
 
-/** Compiles filters on existing rows, in one snapshot: columns, then a boolean for each filter. */
+/** Compiles a SELECT by keys. Each result row has the columns, then a boolean for each filter. */
 export function compileFiltersOnRows(
   { table, columns, keys, filters }: {
     readonly table: TableInfo;
@@ -271,8 +271,8 @@ export function withFunctionColumns(plan: Plan): Plan {
 }
 
 /**
- * Returns the table's name or, for computed columns in `used`, a subquery. Postgres merges the
- * subquery into the statement, so that an index applies.
+ * Returns the table's name, or a subquery that also computes the computed columns in `used`.
+ * Postgres merges the subquery into the statement, so that indexes of the table can be used.
  */
 export function rowsWithFunctions(table: TableInfo, used: readonly ColumnInfo[]): Fragment {
   const { rows = tableName(table) }: Parameters<typeof tableName>[0] = table;

@@ -33,7 +33,7 @@ export function fetchGroups(
   return chain(cells, (rows) => decodeGroups(rows, plan, reader));
 }
 
-/** Returns true if faster metrics can be tried: neither HAVING nor the order uses their values. */
+/** Faster metrics can be tried unless HAVING or the order uses them: a value can be `inexact`. */
 function mayBeQuick({ metrics, having, order }: AggregatePlan, dialect: Dialect): boolean {
   const { quick } = dialect.metrics;
   if (quick === null || having.kind !== "all") return false;
@@ -48,7 +48,7 @@ function unlessInexact(error: unknown): null {
 }
 
 function isInexact(cells: Cells, { metrics: { quick } }: Dialect): boolean {
-  // If a group key equals the marker, the exact statement runs without need, with the same result.
+  // If a group key equals the marker, the exact statement runs too, with the same result.
   return quick !== null && cells.some((row) => row.includes(quick.inexact));
 }
 
@@ -90,7 +90,7 @@ function decodeValue(
   return groupValue(dialect.decode(cell, column, onInvalidValue), column);
 }
 
-/** Returns a group's value, in the shortest form if unscaled: `1.5` and `1.50` are equal. */
+/** Returns a group's value. Decimals without a scale are shortened: `1.5` and `1.50` are equal. */
 export function groupValue(value: unknown, column: ColumnInfo): unknown {
   const isOpen = kindProperties[column.kind].arithmetic === "decimal" && column.scale === null;
   return isOpen && typeof value === "string" ? shortestDecimal(value) : value;

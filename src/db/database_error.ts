@@ -130,8 +130,9 @@ export function isLastingError(error: unknown): error is DatabaseError {
 }
 
 /**
- * Returns the client's problem for a database error, without SQL or values, but with messages
- * raised on purpose. Returns the error itself for a 500.
+ * Returns the problem that clients receive for a database error. The problem contains no SQL and no
+ * values, but may contain messages that a trigger raised on purpose. Returns the error itself if
+ * the response is a 500.
  */
 export function databaseProblem(error: unknown, access: string): unknown {
   if (!(error instanceof DatabaseError)) return error;
@@ -153,7 +154,7 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     case "retryable":
       return refused("conflict", "other writes kept getting in the way");
     case "failed-computation":
-      // No computation of a read uses values of the request, so the request is not the cause.
+      // A read does not compute with values of the request, so its failure is a 500.
       if (access === "read" && error.raised === null) return error;
       // A delete sends no values, so the problem must not say that the database rejects a value.
       return access === "delete" ? refusedRow(access, refused) : refusedValue(access, refused);
@@ -220,7 +221,7 @@ function refusedValue(access: string, refused: Refused): Problem {
 }
 
 function refusedRow(access: string, refused: Refused): Problem {
-  // Either another row would lose a required reference, or a database rule protects the row.
+  // Another row would lose a required reference, or a rule of the database protects the row.
   return access === "delete"
     ? refused("conflict", "the database keeps this row")
     : refused("validation-error", "a value is missing or not allowed");

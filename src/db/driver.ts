@@ -145,8 +145,9 @@ export interface DriverThreads {
 /** Signals that wake other processes of a database. Signals can be lost, so listeners also poll. */
 export interface Signals {
   /**
-   * Calls `onSignal` for each signal of another process and after missed signals. Reconnects.
-   * `isAlone` is true for a trigger's signal, which one of several concurrent transactions sends.
+   * Calls `onSignal` for each signal of another process, and after signals may have been missed.
+   * Reconnects automatically. `isAlone` is true for a trigger's signal, because only one of several
+   * concurrent transactions sends it.
    */
   listen(onSignal: (isAlone: boolean) => void): SignalChannel;
 }

@@ -241,9 +241,9 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   if (constant === undefined || column.generated || isStructure) return database;
   if (/^null$/i.test(constant)) return null;
   const isText = constant.startsWith("'");
-  // The constant is not the stored value: for a string column, SQLite stores `TRUE` as 1.
+  // In a string column, the stored value can differ from the constant: SQLite stores `TRUE` as 1.
   if (!isText && (column.kind === "text" || column.kind === "json")) return database;
-  // The number is a timestamp in the format of the column's rows, which is still unknown here.
+  // The number is a timestamp in the format of the column, and this format is not known yet.
   if (column.kind === "timestamp" && /^'?[-+]?[\d.]+'?$/.test(constant)) return database;
   const text = isText ? constant.slice(1, -1).replaceAll("''", "'") : constant.toLowerCase();
   try {

@@ -6,7 +6,7 @@ export interface NamedColumn<Value> {
   readonly read: (cell: SqlValue) => Value;
 }
 
-/** The columns of a handwritten select list by name. A string is SQL that needs no conversion. */
+/** The columns of a handwritten select list. A string is SQL whose result is not converted. */
 export type NamedColumns = Readonly<Record<string, string | NamedColumn<unknown>>>;
 
 export type NamedRow<Columns extends NamedColumns> = {

@@ -3,7 +3,7 @@ import type { Clock } from "../runtime/runtime.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { ReadLimits } from "./driver.ts";
 
-/** A user or address can have half of these, because an address can be a proxy of many clients. */
+/** One user or address can have half of these reads, because an address can be a shared proxy. */
 export const maxWaitingReads = 400;
 
 interface ReadLimiterOptions {
@@ -36,8 +36,8 @@ interface Waiter {
 
 /**
  * Limits concurrent reads that can examine many rows. Excess reads wait in a bounded queue, in
- * which the identities take turns. Unless `maxRunning` is 1, one identity never has all running
- * reads.
+ * which the identities take turns. One identity never has all running reads, unless `maxRunning` is
+ * 1.
  */
 export class ReadLimiter {
   readonly #options: ReadLimiterOptions;

@@ -20,7 +20,7 @@ export interface RejectedValue<T extends TypedValue> {
   readonly error: DatabaseError;
 }
 
-/** Finds the first value that the database rejects for its type by a bisection, or returns null. */
+/** Finds the first value that the database rejects, by bisection. Null if there is none. */
 export async function findRefused<T extends TypedValue>(
   values: readonly T[],
   driver: Driver,

@@ -83,5 +83,5 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   };
 }
 
-/** The divisor of the row limit of a too large page. High, because each limit has separate SQL. */
+/** The divisor of a too high row limit. It is large, because each limit has its own SQL. */
 const shrinkage = 8;

@@ -44,8 +44,8 @@ export function fetchRows(
 }
 
 /**
- * Fetches the rows related to given keys, adjacent for each key. `places` has the index of each
- * row's key in the plan. In `stored`, this index is the last cell of each row.
+ * Fetches the rows related to given keys. The rows of a key are adjacent. `places` contains, for
+ * each row, the index of its key in the plan. In `stored`, the last cell of each row is this index.
  */
 export async function fetchRelated(
   connection: Connection,
@@ -129,7 +129,7 @@ interface RowDecoder {
 
 interface CellDecoder {
   readonly name: string;
-  /** The type of cells that need no `decode`, or null. A `decode` doubles the time of a row. */
+  /** The kind, if its cells need no `decode`; otherwise null. `decode` doubles a row's time. */
   readonly plain: "text" | "integer" | null;
   decode(value: Exclude<SqlValue, null>): unknown;
 }

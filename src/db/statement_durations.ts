@@ -10,7 +10,6 @@ export class StatementDurations {
     bytesOf: (text) => text.length,
   });
 
-  /** Returns the expected duration in milliseconds, or undefined before the first measurement. */
   expectedMs({ text }: Statement): number | undefined {
     return this.#durations.get(text);
   }

@@ -66,7 +66,7 @@ export interface TransactionGuard {
 }
 
 export function transactionGuard(): TransactionGuard {
-  // `open` is false after the transaction: its work can continue, and may use the driver again.
+  // `open` is false after the transaction. Code that it started may then use the driver again.
   const transactions = new AsyncLocalStorage<{ open: boolean }>();
   return {
     check() {

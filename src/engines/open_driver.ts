@@ -165,7 +165,7 @@ async function canLoadAddon(observe: Observer | undefined): Promise<boolean> {
     return true;
   } catch (error) {
     const message = `better-sqlite3 cannot be loaded, node:sqlite takes its place: ${error}`;
-    // The npm package does not depend on better-sqlite3.
+    // The npm package does not contain better-sqlite3, so a notice would be useless.
     if (!isInstalledByNpm) observe?.({ kind: "notice", message });
     return false;
   }

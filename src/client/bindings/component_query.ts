@@ -83,7 +83,7 @@ export function componentQuery<Resource extends HasHandle, Query, State extends 
   };
 }
 
-/** Returns the state that a server has rendered, even if the store's state has changed since. */
+/** Returns the state for the first rendering, which must equal the state on the server. */
 export function initialState<State>(store: Pick<Store<State>, "get" | "initial">): State {
   return (store.initial ?? store.get)();
 }

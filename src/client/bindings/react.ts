@@ -44,8 +44,9 @@ export function useLive<T>(store: Store<T>): T {
 }
 
 /**
- * Returns the value of a live list in a component. Objects and arrays of the query may be new ones
- * at each rendering: the list changes only if a value in the query changes.
+ * Returns the value of a live list in a component. Each rendering may create new objects and arrays
+ * for the query, because the hook compares their contents. The hook opens another list only if a
+ * value in the query changes.
  *
  * @example
  * ```tsx ignore
@@ -89,7 +90,7 @@ function useQuery<Resource extends HasHandle, Query, State extends LiveState>(
   resource: Resource,
   { suspense, throwOnError, ...options }: Query & ReactHookOptions,
 ): State {
-  // The cast is safe: `options` lacks only options that the query does not contain.
+  // The cast is safe: `Query` contains neither `suspense` nor `throwOnError`.
   const next = componentQuery(create, kind, resource, options as Query & HookOptions);
   const query = useMemo(() => next, [resource, next.key]);
   const shown = useRef<{ readonly of: unknown; readonly state: State }>(undefined);
@@ -111,7 +112,7 @@ function useQuery<Resource extends HasHandle, Query, State extends LiveState>(
   }
   return state;
 
-  /** Resolves at the first rows. Keeps the list open until the component is mounted. */
+  /** Resolves when the first rows arrive. Keeps the list open until the component is mounted. */
   function rowsOf(): Promise<void> {
     return new Promise((resolve) => {
       const end = query.subscribe(({ status }) => {

@@ -8,7 +8,7 @@ import type { ClientRequest, Transport } from "../../api/transport.ts";
 export type RowWrites = ReturnType<typeof createRowWrites>;
 
 interface WaitingWrite {
-  /** Number of streams requested before the service confirmed the write; `Infinity` until then. */
+  /** Number of requested streams when the service confirmed the write; `Infinity` until then. */
   askedBefore: number;
   done(): void;
 }
@@ -17,7 +17,7 @@ export function createRowWrites(transport: Transport) {
   const { randomId, after } = transport.environment;
   const waiting = new Map<string, WaitingWrite>();
   const lanes = new Map<string, Promise<void>>();
-  /** The new ETags of rows after this client's writes, by previous ETag and row key. */
+  /** The new ETag after each of this client's writes, by the previous ETag and the row's key. */
   const nextTags = new Map<string, string>();
   let hasStream = false;
 
@@ -37,7 +37,7 @@ export function createRowWrites(transport: Transport) {
   }
 
   return {
-    /** Sends a write after earlier writes of the row, with the ETag `seenTag` that the user saw. */
+    /** Sends a write after earlier writes of the row. `seenTag` is the ETag that the user saw. */
     async send(key: string, seenTag: string | undefined, one: ClientRequest) {
       const id = randomId();
       const write: WaitingWrite = { askedBefore: Infinity, done() {} };
@@ -54,7 +54,7 @@ export function createRowWrites(transport: Transport) {
         await own;
         write.askedBefore = openListsOf(transport).asked;
         if (!hasStream) return;
-        // If the row no longer matches the filter, only another stream can confirm the write.
+        // If the row does not match the filter, only the rows of a new stream confirm the write.
         const cancel = after(lateMs, () => connectionOf(transport).reopen());
         await isSeen;
         cancel();
@@ -68,7 +68,9 @@ export function createRowWrites(transport: Transport) {
     begin() {
       hasStream = true;
     },
-    /** Completes writes with an id in `echoes`, or confirmed before stream number `asked`. */
+    /**
+     * Completes the writes in `echoes`, and those confirmed before stream `asked` was requested.
+     */
     committed(asked: number, echoes: ReadonlySet<string>) {
       for (const [id, { askedBefore, done }] of waiting) {
         if (echoes.has(id) || asked > askedBefore) done();

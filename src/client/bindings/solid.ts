@@ -26,8 +26,8 @@ export function useLive<T>(store: Store<T> | (() => Store<T>)): Accessor<T> {
 
 /**
  * Returns the value of a live list as a Solid signal. `query` may read signals:
- * `useLiveList(api.notes, () => ({ filter: filter() }))`. The list changes only with a value of the
- * query.
+ * `useLiveList(api.notes, () => ({ filter: filter() }))`. The list changes only if a value in the
+ * query changes.
  */
 export function useLiveList<
   R extends ApiResource,

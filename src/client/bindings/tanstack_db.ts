@@ -140,7 +140,7 @@ interface SyncedRowsOptions<Key> {
   getKey(row: LiveRow): Key;
 }
 
-/** Each resume token ends a transaction that makes the collection equal to the stream's rows. */
+/** Copies a stream's rows into a collection, in one transaction up to each resume token. */
 class SyncedRows<Row, Key> implements Subscriber {
   readonly path: string;
   readonly #options: SyncedRowsOptions<Key>;

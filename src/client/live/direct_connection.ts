@@ -13,7 +13,7 @@ import type { Transport } from "../../api/transport.ts";
 export class DirectConnection implements LiveConnection {
   readonly #transport: Transport;
   readonly #page: PageEnvironment;
-  /** The earliest time to request each subscriber; `Infinity` to wait for `reconnect`. */
+  /** The earliest time of each subscriber's next request; `Infinity` to wait for `reconnect`. */
   readonly #members = new Map<Subscriber, number>();
   #overflow: DirectConnection | undefined;
   #stream: AbortController | null = null;
@@ -25,7 +25,7 @@ export class DirectConnection implements LiveConnection {
   /** Minimum delay before the next stream, in milliseconds. The service can change it. */
   #retryMs = 1_000;
   #pausedUntil = 0;
-  /** The end of a pause that the service requested, which a page's return to view does not end. */
+  /** The end of a pause that the service requested. Waking the page does not end this pause. */
   #limitedUntil = 0;
   #opensAt = Infinity;
   #cancelOpening = () => {};
@@ -86,7 +86,7 @@ export class DirectConnection implements LiveConnection {
     this.#stream = this.#asking = null;
     this.#heardAt = 0;
     for (const [member, notBefore] of this.#members) {
-      // A subscriber that waits after its refusal keeps its status and error.
+      // After a refusal, a waiting subscriber keeps the status and the error of the refusal.
       if (notBefore <= this.#page.now()) {
         member.receive({ type: "status", status, error: error ?? null });
       }
@@ -133,7 +133,7 @@ export class DirectConnection implements LiveConnection {
     }
     const isAsking = this.#asking === own;
     if (this.#stream !== own && !isAsking) return;
-    // If the service refuses all lists of a stream, it ends the stream, which is not a failure.
+    // The service ends a stream of which it has refused all lists. This end is not a failure.
     if (!isAsking && !asking.some((member) => members.get(member)! < now())) {
       this.#stream = null;
       return;
@@ -205,7 +205,7 @@ export class DirectConnection implements LiveConnection {
 }
 
 const maxSubscriptions = 50;
-/** Delay before a stream is opened, in ms, so that it includes lists that are opened soon after. */
+/** Delay before a stream opens, in ms. Lists that are opened meanwhile share the stream. */
 const quietMs = 50;
 const longLifeMs = 5_000;
 const hiddenMs = 300_000;

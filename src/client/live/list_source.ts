@@ -39,7 +39,7 @@ export interface LiveListQuery<
   readonly limit?: number | undefined;
 }
 
-/** The query of a live list, its seed, and which unconfirmed rows it shows. */
+/** The query of a live list, its seed, and a test for the unconfirmed rows that it shows. */
 export interface LiveListOptions<
   R extends ApiResource = ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
@@ -64,8 +64,9 @@ export interface LiveList<Row = LiveRow> extends Store<LiveListState<Row>> {
   /**
    * Adds `count` rows to the `limit` of the list; default: the option `limit`. The list shows its
    * current rows until it has received all rows of the longer window. Until then, and while the
-   * list has no listeners, a further call does nothing. At the maximum of the service, `hasMore` is
-   * false, and a call does nothing. An argument that is not a number, such as an event, is ignored.
+   * list has no listeners, a further call does nothing. When the list has reached the maximum limit
+   * of the service, `hasMore` is false, and a call does nothing. An argument that is not a number,
+   * such as an event, is ignored.
    *
    * @throws {TypeError} If `count` is not a positive whole number, or if the list has no `limit`.
    */
@@ -116,7 +117,8 @@ export function liveList<
 
   const [store, change] = createStore<LiveListState<object>>(() => {
     const shown = runSafely(() => lists.overlays?.shown(list), fail);
-    // While rows are loading, there is no token. The service may have reduced the limit.
+    // While rows are loading, `token` is null. If the service has reduced the limit to fewer rows
+    // than `wanted`, there are no more rows to load.
     const hasMore = set.rows.size >= (set.token ? wanted : set.limit!);
     return { items: set.items, pending: 0, ...shown, ...set.state, hasMore, loadMore };
   }, open);
@@ -125,7 +127,7 @@ export function liveList<
     leave();
     lists.all.add(list);
     const query = queryString({ filter, select: fields, include, limit: wanted, orderBy });
-    // A new subscriber receives nothing more from the stream of its predecessor.
+    // A new subscriber object, so that events of the earlier subscription do not arrive.
     leave = connectionOf(transport).add({ ...list, path: path + "/subscribe" + query });
     return close;
   }
@@ -145,7 +147,7 @@ export function liveList<
     lists.overlays?.closed();
   }
 
-  /** Closes only this list after an error. Without a token, the next stream sends all rows. */
+  /** Closes only this list. Removes the token, so that the next stream sends all rows. */
   function fail(): void {
     set.token = null;
     close();
@@ -182,7 +184,7 @@ export function prefetch<R extends ApiResource>(
 export interface LiveAggregateState<Group = unknown> {
   /** The groups, as `GET /aggregate` returns them. */
   readonly groups: readonly Group[];
-  /** True if there are more groups than the query requested. */
+  /** The status of the stream, as in a live list. */
   readonly hasMore: boolean;
   /** The status of the stream, with the values of a live list's status. */
   readonly status: LiveStatus;

@@ -7,11 +7,11 @@ export type LiveRowId = unknown;
 /** A row of a live list. */
 export type LiveRow = Readonly<Record<string, unknown>>;
 
-/** How rows are identified and sorted: a part of the first message of a subscription. */
+/** The key and the field types of the rows: a part of the first message of a subscription. */
 export interface RowDescription {
   /** The fields of the primary key, in the order of the key. */
   readonly primaryKey: readonly string[];
-  /** The types of the readable fields. */
+  /** The values of the fields that the body of a new row omits: constant defaults, and NULL. */
   readonly types: FieldTypes;
   /** The values of a new row's fields that its body omits: constant defaults and NULL. */
   readonly defaults?: LiveRow | undefined;
@@ -30,7 +30,7 @@ export type FieldType = string | readonly string[];
 
 /** The rows of a live list as of one position in the change log. A page can send them as JSON. */
 export interface LiveSeed extends RowDescription {
-  /** The rows, in no particular order. */
+  /** The row ids, because rows do not contain their keys if `select` omits the key fields. */
   readonly items: readonly LiveRow[];
   /** The row ids. Rows lack their keys if `select` omits the key fields. */
   readonly ids: readonly LiveRowId[];
@@ -79,7 +79,7 @@ export interface AggregateEvent {
 export type StreamEventData =
   | RowsEvent
   | AggregateEvent
-  /** Names the subscription of the next events. The first such message also describes the rows. */
+  /** Precedes the events of the subscription `key`. The first message also describes the rows. */
   | (
     & { readonly type: "subscription"; readonly key: string }
     & (
@@ -88,7 +88,7 @@ export type StreamEventData =
     )
   )
   | RefusedSubscription
-  /** A block with an `id` instead of data. */
+  /** The service sends the token as the `id` of an event without data. */
   | TokenMessage
   | { readonly type: "ended"; readonly key: string };
 
@@ -125,6 +125,6 @@ export interface Subscriber {
 
 export interface LiveConnection {
   add(subscriber: Subscriber): () => void;
-  /** Opens a new stream. `isWaking` also retries refused subscriptions, and ends failure pauses. */
+  /** Opens a new stream. `isWaking`: also retries refusals, and ends a pause after failures. */
   reopen(isWaking?: boolean): void;
 }

@@ -6,8 +6,8 @@ export type CompareRows = (left: LiveRow, right: LiveRow) => number;
 /**
  * Returns the comparison function of a list. Like the service, it compares the fields of `orderBy`,
  * then the primary key. NULL is last in both directions. Numbers precede strings, and strings are
- * compared by code point. A value that a new row lacks is the greatest, like a generated key.
- * Throws for a path (`author.name`), whose value a row may lack.
+ * compared by code point. A value that a new row does not have yet, such as a generated key, is
+ * greater than all other values. Throws for a path (`author.name`), whose value a row may lack.
  */
 export function compareBy(orderBy: readonly string[], types: FieldTypes): CompareRows {
   const keys = orderBy.map((key): [name: string, sign: number] => {
@@ -52,14 +52,14 @@ function compareValues(a: unknown, b: unknown, type: FieldType | undefined): num
   return at(left) - at(right);
 }
 
-/** NaN for a string. A JSON string of digits is a number, except in a mixed column (`any`). */
+/** Converts a value to a number; NaN for a string, unless the column contains only numbers. */
 function doubleOf(value: unknown, type: FieldType | undefined): number {
   const isNumber = typeof value !== "string" ||
     /^(int|big|dec|re|any-?I)/.test(type + value) && value;
   return isNumber ? Number(plain(value)) : NaN;
 }
 
-/** Returns the digits of a number without an exact double. Returns any other value unchanged. */
+/** Returns the digits of a number that no double represents, and any other value unchanged. */
 function plain(value: unknown): unknown {
   // The cast is safe: only a number without an exact double has this member.
   return (value as { readonly $number?: string }).$number ?? value;

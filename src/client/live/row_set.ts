@@ -26,7 +26,7 @@ export class RowSet {
       }
     }
     this.limit = limit;
-    // With a seed, too: the list is live only after a token from a stream.
+    // A seed does not change the status: the list is live only after a token from a stream.
     this.state = { status: "connecting", error: null };
   }
 
@@ -42,7 +42,7 @@ export class RowSet {
       this.token = null;
       this.#changes.clear();
     } else if (message.type === "existing") {
-      // The first rows of a snapshot remove all earlier rows. No change precedes a snapshot.
+      // A snapshot begins without earlier changes. Its first rows remove all rows of the list.
       if (!this.#changes.size) { for (const id of this.rows.keys()) this.#changes.set(id, null); }
       this.limit = message.limit;
       message.items.forEach((row, index) => this.#change(row, message.ids?.[index]));
@@ -68,7 +68,7 @@ export class RowSet {
     }
   }
 
-  /** Notes a change. A hidden member of the row stores each key field that `select` omits. */
+  /** Records a change. Key fields that `select` omits become hidden properties of the row. */
   #change(item: LiveRow | null, given?: LiveRowId): void {
     // The `!` are safe: the description precedes all changes, and a removed row has an id.
     const { primaryKey } = this.description!;
@@ -101,7 +101,7 @@ export class RowSet {
   }
 }
 
-/** Returns a JSON list, which differs for each row of a table. */
+/** Returns a string that identifies a row within its table. */
 export function rowIdText(id: LiveRowId): string {
   return JSON.stringify([id].flat().map(String));
 }

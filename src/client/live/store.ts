@@ -12,8 +12,9 @@ export interface Store<T> {
 }
 
 /**
- * `get` computes the value again after a change, and each listener is called once at the end of the
- * tick. `open` runs at the first subscription, its result after the last one.
+ * After a change, `get` computes the value again, and each listener is called once, at the end of
+ * the tick. `open` runs at the first subscription. The function that `open` returns runs when the
+ * last subscription ends.
  */
 export function createStore<T extends NonNullable<unknown>>(
   compute: () => T,
@@ -30,7 +31,7 @@ export function createStore<T extends NonNullable<unknown>>(
     get,
     initial: () => first,
     subscribe(listener) {
-      // Each subscription needs its own object: a listener may subscribe twice.
+      // A separate function for each call, so that one listener can subscribe twice.
       const entry = () => listener(get());
       listeners.add(entry);
       if (listeners.size === 1) close = open();
@@ -52,7 +53,7 @@ export function createStore<T extends NonNullable<unknown>>(
   }];
 }
 
-/** If `work` throws, calls `fail`, and throws the error later: other listeners continue. */
+/** If `work` throws, calls `fail`, and rethrows in a microtask, so that other listeners run. */
 export function runSafely<T>(work: () => T, fail: () => void): T | undefined {
   try {
     return work();

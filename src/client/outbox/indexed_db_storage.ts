@@ -50,7 +50,7 @@ export async function indexedDbStorage(
     });
     return new Promise((resolve, reject) => {
       transaction.onabort = () => reject(transaction.error);
-      // `work` throws if the value cannot be stored.
+      // If the value cannot be stored, `work` throws, and the promise rejects.
       const result = work(transaction.objectStore(name));
       transaction.oncomplete = () => resolve(result());
     });

@@ -73,15 +73,15 @@ export type NewJob = Omit<Job, "order">;
 export interface JobStorage {
   /** True if other tabs or processes read and write the same stored jobs. */
   readonly isShared: boolean;
-  /** Why the jobs are kept in memory instead of IndexedDB. Absent if they are not. */
+  /** The error because of which the jobs are stored in memory instead of in IndexedDB. */
   readonly error?: ServiceError;
   /** Returns all jobs, sorted by position. */
   all(): Promise<readonly Job[]>;
   /** Stores a job after all other jobs and returns its position. */
   add(job: NewJob): Promise<number>;
   /**
-   * Replaces a stored job by the result of `change`, and returns the new job. Returns undefined and
-   * changes nothing if there is no such job, or no result. The operation is atomic.
+   * Atomically replaces a stored job by the result of `change`, and returns the new job. If the job
+   * does not exist, or if `change` returns undefined, returns undefined and changes nothing.
    */
   update(order: number, change: (stored: Job) => Job | undefined): Promise<Job | undefined>;
   /** Removes the job at a position. */

@@ -42,13 +42,13 @@ export interface OutboxState {
   readonly dead: number;
   /** The jobs, in the order in which the program added them. */
   readonly jobs: readonly Job[];
-  /** Why IndexedDB cannot store the jobs, so that they are kept in memory; null if it can. */
+  /** The error because of which the jobs are in memory instead of IndexedDB; otherwise null. */
   readonly storageError: ServiceError | null;
 }
 
 export interface JobView extends Store<OutboxState> {
   show(job: Job, row?: JobRow | null): void;
-  /** Shows the stored jobs. A job that another tab has removed counts as sent after a second. */
+  /** Shows the stored jobs. A job that another tab removed counts as sent one second later. */
   showStored(stored: readonly Job[], error?: ServiceError | null): void;
   learn(job: Job, row: JobRow | null): void;
   wait(id: string): Readonly<Record<"acknowledged" | "done", Promise<JobRow | null>>>;

@@ -35,14 +35,15 @@ export function newJob(
     other.state === "waiting" && laneOf(other, created) === lane
   );
   if (before === undefined) return job;
-  // Without `base`, the user saw the row after the job `before`, so both jobs have one base.
+  // Without `base`, the user saw the effect of `before`, so both jobs have the same base and ETag.
   const seen = base === undefined ? before : job;
   return { ...job, after: before.idempotencyKey, base: seen.base, ifMatch: seen.ifMatch };
 }
 
 /**
- * The ETag that lists show, with the effects of sent requests that the lists lack. If a list has a
- * newer row, the returned ETag is outdated, so that the service reports a conflict.
+ * Returns the ETag of the row after all sent requests, including those whose effects lists do not
+ * show yet. If a list has a newer row, the returned ETag is outdated, so that the service reports a
+ * conflict.
  */
 function presentTag(path: string, listed: string | null, sent: TabJobs["sent"]): string | null {
   let present = listed;

@@ -12,7 +12,8 @@ import type { OutboxState } from "./job_view.ts";
 export interface OutboxOptions<Api = unknown> {
   /**
    * The identity of the user. Each identity has its own outbox. With an empty string, each page has
-   * its own outbox: it stores nothing, and discards its writes if the client's token changes.
+   * its own outbox. Such an outbox stores nothing, and discards its writes if the client's token
+   * changes.
    */
   readonly identity: string;
   /** Where the jobs are stored. Default: in IndexedDB, or in memory without IndexedDB. */
@@ -39,7 +40,8 @@ export interface Write<Row> {
   readonly id: string;
   /**
    * Resolves with the row of the response when the service has executed the write, even if no
-   * stream has confirmed it yet. Has the value and the errors of `done`.
+   * stream has confirmed it yet. Resolves with the same value as `done`, and rejects with the same
+   * errors.
    */
   readonly acknowledged: Promise<(Row & WithTag) | null>;
   /**
@@ -52,7 +54,7 @@ export interface Write<Row> {
 
 /** A row from the service. `_etag` is present if the resource has ETags. */
 export interface WithTag {
-  /** The row's ETag. With it in `base`, a later write does not overwrite other changes. */
+  /** The row's ETag. If `base` contains it, a later write does not overwrite other changes. */
   readonly _etag?: string;
 }
 

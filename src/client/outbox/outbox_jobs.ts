@@ -15,7 +15,7 @@ export interface OutboxJobs extends Pick<JobView, "get" | "subscribe" | "wait"> 
 export interface OutboxJobsOptions extends JobViewInput {
   /** Resolves to the storage. Never rejects. */
   readonly opening: Promise<JobStorage>;
-  /** Null without other tabs. A message is an ended job with its row, or null: read the storage. */
+  /** The other tabs. A message is an ended job and its row, or null after any other change. */
   readonly channel: BroadcastChannel | null | undefined;
 }
 
@@ -25,14 +25,14 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   const stored = storedJobs(view, options);
 
   async function change(job: Job, changes: Partial<Job>): Promise<Job | undefined> {
-    // A new key means a new request: other jobs must no longer wait for the old request.
+    // A new idempotency key is a new request, so no job must wait for the old request any more.
     if (changes.idempotencyKey) await release(job);
     return stored.change(job, changes);
   }
 
   /**
-   * Updates the jobs that wait for this job's request. If the request was given up, the waiting
-   * jobs get `after` and `ifMatch` of this job.
+   * Updates the jobs that wait for this job's request. Unless this job is in the state `sent`, the
+   * waiting jobs get `after` and `ifMatch` of this job.
    */
   async function release(job: Job): Promise<void> {
     const { id, idempotencyKey, state, after, ifMatch } = job;
@@ -81,7 +81,7 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
     return result;
   }
 
-  /** Returns a job's position. The job may have been stored after the caller read it. */
+  /** Returns a job's position now: the job may have been stored since the caller read it. */
   const orderOf = ({ id, order }: Job) => jobs.get(id)?.order ?? order;
 
   /** Sends a message to the other tabs, unless aborted: a closed channel would throw. */

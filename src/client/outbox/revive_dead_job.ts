@@ -8,9 +8,9 @@ interface Revival {
 }
 
 /**
- * Returns the changes that make a dead job wait again, for the row's current state if the state is
- * known. If the service may have carried out the refused request, the job keeps its idempotency
- * key, so that the service recognizes the request.
+ * Returns the changes that make a dead job wait again. If the row's current state is known, the new
+ * request is based on this state. If the service may have carried out the refused request, the job
+ * keeps its idempotency key, so that the service recognizes the request.
  */
 export function reviveDeadJob(job: Job, { seen, body, fresh }: Revival): Partial<Job> {
   const { base, ifMatch, idempotencyKey, attempts, problem } = job;

@@ -18,7 +18,7 @@ interface ShownWrite {
   rows: WeakMap<object, LiveRow>;
   readonly has: Set<OpenList>;
   readonly echoes: Set<OpenList>;
-  /** Number of streams requested before the service confirmed the write. */
+  /** The number of streams that the client had requested when the service confirmed the write. */
   askedBefore?: number;
   tag?: unknown;
   /** Undefined until the service has confirmed the write. */
@@ -114,7 +114,7 @@ export class Overlays implements ShownOverlays {
     for (const [target, row] of changed) {
       if (row && !(this.#belongs(list, row) ?? set.rows.has(target))) changed.set(target, null);
     }
-    // Unconfirmed new rows move rows beyond the limit of the list.
+    // Unconfirmed new rows count towards the limit, and rows beyond the limit are not shown.
     const items = set.after(changed).slice(0, set.limit);
     const shown = new Set<unknown>(items);
     const visible = writes.filter(({ overlay }) => {
@@ -183,7 +183,7 @@ export class Overlays implements ShownOverlays {
     return this.#matches ??= (import("../../filter/match/described_filter.ts").then((loaded) => {
       this.#matches = loaded.matchesDescribed;
       for (const list of this.#lists.all) list.show();
-      // Without a network, the next call tries again.
+      // If the code cannot be loaded, for instance without a network, the next call tries again.
     }, () => this.#matches = undefined),
       () => null);
   }
@@ -198,7 +198,7 @@ export class Overlays implements ShownOverlays {
   }
 }
 
-/** Returns the row after a write. Returns one object for all calls with the same `before`. */
+/** Returns the row after a write. Returns the same object for all calls with the same `before`. */
 function shownRow(
   { overlay: { id, resource, fields, computed }, rows }: ShownWrite,
   list: OpenList,

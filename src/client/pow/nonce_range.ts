@@ -2,8 +2,8 @@ import { base64urlLetters, maxNonceLength } from "../../protocol/pow_protocol.ts
 import { blockBytes, stateAfter } from "../../protocol/sha256.ts";
 
 /**
- * The nonces of a range differ only in the last four characters: one 32-bit word of SHA-256's last
- * block. Earlier blocks are hashed once for a range.
+ * A range of nonces that differ only in the last four characters: one 32-bit word in the last block
+ * of the SHA-256 input. The earlier blocks are hashed only once for all nonces of the range.
  */
 export interface NonceRange {
   readonly prefix: string;
@@ -52,7 +52,7 @@ export function nonceAt(range: NonceRange, index: number): string {
     String.fromCharCode(word >>> 24, word >>> 16 & 255, word >>> 8 & 255, word & 255);
 }
 
-/** Four characters from `aaaa` to `pppp`, each for four bits of the index. */
+/** Returns four packed characters, `aaaa` to `pppp`: one for each four bits of the index. */
 export function varyingWordAt(index: number): number {
   return initialVaryingWord +
     ((index & 0xf000) << 12 | (index & 0xf00) << 8 | (index & 0xf0) << 4 | index & 0xf);

@@ -17,7 +17,7 @@ export interface NonceSearch {
   /** Searches in this thread for some milliseconds. */
   searchPart(): void;
   propose(counter: number, index: number): void;
-  /** Returns false after a wrong solution. From then on, this thread runs the plain scan. */
+  /** Returns false after a wrong solution. This thread then scans in TypeScript, without SIMD. */
   isTrusted(): boolean;
   nextEvent(): Promise<void>;
   wake(): void;

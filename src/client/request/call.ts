@@ -20,7 +20,7 @@ export interface CallResult {
 
 export type Call<Result> = (options?: CallOptions, body?: unknown) => Promise<Result>;
 
-/** With `member`, a call returns this member of the response's JSON, or for `""` all of it. */
+/** A call returns `member` of the response's JSON. The member `""` is the whole JSON value. */
 export interface CallFactory {
   (method: string, place: string): Call<CallResult>;
   (method: string, place: string, member: string): Call<unknown>;

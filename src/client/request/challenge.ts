@@ -13,7 +13,8 @@ export interface ChallengedRequest {
 
 /**
  * Solves the challenge in a response with status 428. Returns headers with the solution. Throws the
- * error without a challenge, after too many attempts, and if this client cannot solve it.
+ * error of the response if there is no challenge, after too many attempts, or if this client cannot
+ * solve the challenge.
  */
 export async function solveChallenge(
   { error, response: { headers }, request: { signal }, attempts }: ChallengedRequest,

@@ -91,7 +91,7 @@ function createRequests(own: Handle) {
     replace: (key: KeyInput, body: unknown, options?: CallOptions) =>
       ofRow("PUT")(key, options, body),
     delete: ofRow("DELETE"),
-    // The body is an empty object: the service rejects cross-origin writes without JSON.
+    // The body is `{}`, because the service accepts a cross-origin POST only with JSON.
     restore: (key: KeyInput, options?: CallOptions) => ofRow("POST", "/restore")(key, options, {}),
     createBatch,
     upsertBatch,

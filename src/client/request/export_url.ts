@@ -17,13 +17,13 @@ export interface ExportOptions<
   readonly format?: "csv" | "ndjson" | undefined;
   /** The separator of a CSV. Default: a comma. */
   readonly delimiter?: "," | ";" | "|" | ":" | "tab" | undefined;
-  /** True for CSV for spreadsheets: with a byte order mark, and without formulas. */
+  /** True for spreadsheets: adds a byte order mark, and escapes values that would be formulas. */
   readonly bom?: boolean | undefined;
 }
 
 /**
- * Returns a URL that downloads an export with the rights of the client's token, without a header.
- * The URL is valid for one minute.
+ * Returns a URL that downloads an export with the rights of the client's token. The download needs
+ * no header. The URL is valid for one minute.
  *
  * @example
  * ```ts ignore

@@ -18,7 +18,7 @@ export interface FileImportOptions extends ImportFileOptions, RequestOptions {
   readonly chunk?: number | undefined;
   /** True to execute the import and then roll it back. Only in the mode `all`. */
   readonly dryRun?: boolean | undefined;
-  /** Called with numbers of bytes. If the client sends the request again, `sent` restarts at 0. */
+  /** Called with the bytes sent so far and in total. `sent` restarts at 0 with a new attempt. */
   readonly onProgress?: ((bytes: { sent: number; total: number }) => void) | undefined;
 }
 
@@ -35,7 +35,7 @@ export class ImportError extends ServiceError {
 /**
  * Sends a file to the service, which creates a row for each of its records. Throws an
  * {@link ImportError} if the service refuses rows. If `signal` aborts before the service commits,
- * it stores nothing, or in the mode `chunks` only complete chunks.
+ * the service stores nothing, or in the mode `chunks` only complete chunks.
  *
  * @example
  * ```ts ignore
@@ -92,7 +92,7 @@ async function upload(
   if (onProgress && XMLHttpRequest && fetch === browserFetch) {
     return await uploadInBrowser(request, body, new XMLHttpRequest(), report);
   }
-  // A service worker (with `clients`) is in a browser, although it has no `XMLHttpRequest`.
+  // A service worker, which has `clients`, belongs to a browser but has no `XMLHttpRequest`.
   const isStreamed = onProgress && !XMLHttpRequest && !clients;
   return await fetch(new Request(request, isStreamed ? streamed(body, report) : { body }));
 }

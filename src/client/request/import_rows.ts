@@ -48,7 +48,7 @@ export async function importRows(
 }
 
 function smallerSize(error: unknown, size: number): number | null {
-  // Only a `ServiceError` has a slug. `instanceof` would load the code of the class twice.
+  // Only a `ServiceError` has a slug, so this code does not need to import the class.
   const { slug, problem } = error as Partial<ServiceError>;
   const limit = slug === "batch-limit-exceeded"
     ? Number(problem?.details?.limit)

@@ -34,7 +34,7 @@ export async function mergeUpdate(
     try {
       return await patch(key, options, mine);
     } catch (error) {
-      // Only a `ConflictError` has this slug. `instanceof` would load the code of the class twice.
+      // Only a `ConflictError` has this slug, so this code does not need to import the class.
       const { slug } = error as Partial<ServiceError>;
       if (slug !== "precondition-failed" || attempt > maxMerges) throw error;
       const { value: theirs, etag } = await get(key, { signal, timeoutMs });

@@ -3,14 +3,13 @@ import type { CreateClientOptions } from "./client_options.ts";
 export interface Token {
   /** The token. If the value is falsy, the request has no `Authorization` header. */
   readonly value: string | null | undefined | false;
-  /** Number of refreshes when this token was requested, including a refresh for this token. */
+  /** Number of refreshes when the client requested this token, including one for this token. */
   readonly age: number;
 }
 
-/** Concurrent requests share one refresh. */
 export type Tokens = ReturnType<typeof createTokens>;
 
-/** Several refused requests cause only one refresh. */
+/** Concurrent requests share one refresh of the token. */
 export function createTokens(source: CreateClientOptions["token"]) {
   let refreshes = 0;
   let refreshing: Promise<Token> | null = null;
@@ -24,7 +23,7 @@ export function createTokens(source: CreateClientOptions["token"]) {
 
   return {
     current: () => refreshing ?? ask(false),
-    /** Returns a newer token than the refused one, which another request may have refreshed. */
+    /** Returns a newer token than the refused token, refreshed at most once for all requests. */
     after: ({ age }: Token) =>
       age < refreshes ? ask(false) : (refreshing ??= ask(true).finally(() => refreshing = null)),
   };

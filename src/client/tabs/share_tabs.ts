@@ -11,9 +11,9 @@ export interface ShareTabsOptions {
 
 /**
  * Lets the browser tabs of an origin share the streams of one tab, the leader. The leader holds a
- * Web Lock; a hidden leader passes it to a visible tab. Tabs communicate by a BroadcastChannel. The
- * program must call `shareTabs` before it opens a live list. The returned function ends the
- * sharing. Without locks or channels, as in Node, `shareTabs` does nothing.
+ * Web Lock; a hidden leader releases the lock to a visible tab. Tabs communicate by a
+ * BroadcastChannel. The program must call `shareTabs` before it opens a live list. The returned
+ * function ends the sharing. Without locks or channels, as in Node, `shareTabs` does nothing.
  */
 export function shareTabs(api: HasHandle, { identity }: ShareTabsOptions): () => void {
   const { transport } = api[handle];

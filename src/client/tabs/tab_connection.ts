@@ -24,11 +24,11 @@ export class TabConnection implements LiveConnection {
   readonly #stopWaking: () => void;
   readonly #isHidden: () => boolean;
   #lastKey = 0;
-  /** True after this tab got its own lock. The release of the lock shows that the tab has ended. */
+  /** True if this tab holds its own lock. The leader gets this lock after the tab has ended. */
   #isAlive = false;
   #stepDown: (() => void) | null = null;
 
-  /** Sends subscriptions to the leader until this tab gets the lock and so becomes the leader. */
+  /** Sends subscriptions to the leader, until this tab gets the leader's lock and leads. */
   constructor(transport: Transport, shared: TabLockAndChannel) {
     const environment = pageEnvironmentOf(transport);
     const { name, locks, channel } = this.#shared = shared;
@@ -38,8 +38,9 @@ export class TabConnection implements LiveConnection {
     channel.onmessage = ({ data }: MessageEvent<TabMessage>) => this.#receive(data);
     this.#isHidden = environment.isHidden;
     this.#stopWaking = environment.onWake(() => this.#sayWhetherHidden());
-    // This tab holds its own lock until it ends: when the leader gets the lock, the tab has ended.
-    // Therefore the tab sends no message before it holds the lock.
+    // This tab holds the lock with its name until the tab ends. When the leader gets this lock, the
+    // leader knows that the tab has ended. Therefore the tab sends no message before it holds the
+    // lock.
     void locks.request(`${name} ${this.#tab}`, {}, () => {
       this.#isAlive = true;
       this.#followAll();
@@ -215,7 +216,7 @@ interface FollowRequest {
   readonly tab: string;
   readonly key: string;
   readonly path: string;
-  /** The log position of the tab's subscription. The leader updates it while it serves the tab. */
+  /** The position of the subscription in the log. The leader updates it with each token. */
   token: string | null;
   readonly asked: number;
 }

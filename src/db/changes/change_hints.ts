@@ -58,7 +58,9 @@ function createPolling(driver: Driver, clock: Clock, listener: PollingListener) 
   const { poll, minMs, maxMs } = engineOf(driver).changes.polling(driver, listener);
   let delayMs = minMs;
   let cancel: (() => void) | null = null;
-  /** `pollSoon` and `stop` begin a new round. A poll of an earlier one schedules no next poll. */
+  /**
+   * `pollSoon` and `stop` begin a new round. A poll of an earlier round schedules no more polls.
+   */
   let round = 0;
 
   function schedule(): void {
@@ -75,7 +77,7 @@ function createPolling(driver: Driver, clock: Clock, listener: PollingListener) 
     start() {
       if (cancel === null) schedule();
     },
-    /** Makes polls more frequent after activity, except the next poll. */
+    /** Shortens the delays between polls after activity, except the current delay. */
     speedUp() {
       delayMs = minMs;
     },

@@ -85,7 +85,8 @@ function compileOnImages(
 function columnsOf({ table, filters }: FilterEvaluation): readonly ColumnInfo[] {
   const used = new Set<ColumnInfo>();
   const isPlain = filters.every((filter) => collect(filter, used));
-  // An omitted column is NULL in the statement, which a domain of an introspected table can reject.
+  // An omitted column would be NULL in the statement. A domain of an introspected table can reject
+  // NULL, so such a table keeps all columns.
   return isPlain && table.own ? table.columns.filter((column) => used.has(column)) : table.columns;
 }
 
@@ -135,7 +136,7 @@ export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,
 ): readonly { readonly from: number; readonly filters: readonly Filter[] }[] {
-  // Row images need half of the placeholders. A value can need four, to ignore case in Postgres.
+  // Row images need half of the placeholders. In Postgres, a value can need four, to ignore case.
   const room = Math.floor(maxValues / 2);
   const parts: { from: number; filters: Filter[]; values: number }[] = [];
   filters.forEach((filter, from) => {

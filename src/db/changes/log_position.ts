@@ -70,7 +70,7 @@ export function coversPosition(position: Position, earlier: Position): boolean {
     position.running.every((xid) => !sees(earlier, xid));
 }
 
-/** Returns a number to compare positions. A `seq` cannot be used: it precedes the commit. */
+/** Returns a number to compare positions. Not a `seq`, which a change gets before its commit. */
 export function logPositionOrdinal(position: Position): number {
   if (position.kind === "sequence") return position.seq;
   // The number of transactions that have ended. This number only grows.

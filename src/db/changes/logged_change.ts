@@ -238,7 +238,7 @@ export async function logPositionBefore(
   return rows[0]?.[0] ?? 0;
 }
 
-/** Writes the ids to the rows' changes since `since`, and returns the ids of rows with changes. */
+/** Writes the ids to the rows' changes after `since`. Returns the ids of rows with a change. */
 export async function recordOptimisticIds(
   connection: Connection,
   { table, ids, since }: {

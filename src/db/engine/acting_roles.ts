@@ -25,6 +25,6 @@ export interface ActingRoles {
   readonly login: ActingRole | null;
   readonly roles: readonly ActingRole[];
   readonly rights: readonly RoleOnTable[];
-  /** Policies, views and defaults that can fail or can show rows of other users. */
+  /** The policies, views and defaults that can fail, or can show rows of other users. */
   readonly faults: readonly { readonly isPolicy: boolean; readonly message: string }[];
 }

@@ -11,9 +11,9 @@ export interface PlanningFacts {
   readonly renamesConstraints: boolean;
   mayBeRename(left: string, right: string): boolean;
   isWider(from: string, to: string): boolean;
-  /** Returns a condition for values that the type cannot store, or null if it can store all. */
+  /** Returns a condition for values that the type cannot store; null if it can store all values. */
   unfit(type: string, column: string): string | null;
-  /** True if a CAST of an unfit value fails. False if it returns another value instead. */
+  /** True if a CAST to a type that cannot store the value fails instead of changing the value. */
   readonly castsCanFail: boolean;
   conversion(column: string, from: string, to: string): string;
   cast(value: string, type: string): string;

@@ -18,7 +18,7 @@ export interface MigrationsEngine {
 export interface ComparisonEngine extends ComparisonFacts {
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
   declaredShape(parsed: TableShape): TableShape;
-  /** Returns tables with expressions as the engine stores them; null if it stores them as given. */
+  /** Converts expressions to the engine's stored form. Null if the stored form is the same. */
   readonly written:
     | ((
       connection: Connection,
@@ -37,7 +37,7 @@ export interface PlanningEngine extends PlanningFacts {
   lockOf(sql: string): string | null;
   /** Divides the steps into parts, one for each migration file. The files run in this order. */
   writtenParts(steps: readonly MigrationStep[]): readonly WrittenPart[];
-  /** Parts of a query for all foreign keys: the referring table, the referenced table, and FROM. */
+  /** SQL for a query of all foreign keys: the referring table, the referenced table, and FROM. */
   readonly references: { readonly from: string; readonly to: string; readonly rows: string };
 }
 

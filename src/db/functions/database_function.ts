@@ -56,8 +56,9 @@ export interface FunctionResult {
 export type FunctionArguments = ReadonlyMap<FunctionArgument, unknown>;
 
 /**
- * Prepares a call's transaction. Returns false if the role may not call the function: for an
- * inlined function, a plan of another role's call would skip this check.
+ * Prepares the transaction of a call. Returns false if the role may not call the function. Postgres
+ * does not check this right when it reuses a plan of an inlined function that another role has
+ * called.
  */
 export async function prepareCall(
   { schema, name, args, isQuery }: DatabaseFunction,
@@ -68,7 +69,7 @@ export async function prepareCall(
   const limits = `, set_config('transaction_read_only', 'on', true),
     set_config('synchronize_seqscans', 'off', true), set_config('statement_timeout', $2, true)`;
   const { rows } = await connection.query({
-    // True for a dropped function: the call then fails, and the service reads the schema again.
+    // For a dropped function, true: the call then fails, and the service reads the schema again.
     text: `SELECT coalesce(has_function_privilege(to_regprocedure($1), 'EXECUTE'), true)${
       isQuery ? limits : ""
     }`,
@@ -100,7 +101,7 @@ export function tableOfCall(
   const base = served ?? createTableInfo({
     ...{ name, schema, columns, foreignKeys: [], own: false, readOnly: true },
   });
-  // A function can return the same row twice, or different rows with equal keys.
+  // Not distinct: a function can return a row twice, or different rows with equal keys.
   const facts = { schema: null, rows, distinct: false, recordable: false, refreshLabels: null };
   return Object.freeze({ ...base, ...facts, keepsOrder: true });
 }

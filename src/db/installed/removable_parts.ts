@@ -4,7 +4,7 @@ export interface RemovablePart {
   readonly drop: string;
 }
 
-/** The temporary name that SQLite's table `sqlite_sequence` receives in order to be dropped. */
+/** The name that SQLite's table `sqlite_sequence` gets first, because SQLite refuses to drop it. */
 export const temporarySequenceTable = "_service_sequence";
 
 export const ownTables: readonly string[] = [

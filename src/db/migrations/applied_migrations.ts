@@ -14,7 +14,7 @@ export interface AppliedMigration {
 
 export const migrationsTable = "_service_migrations";
 
-/** Records a file in its statements' transaction. Returns false if another process has done so. */
+/** Records a file in the transaction of its statements. False if another process recorded it. */
 export async function recordMigration(
   connection: Connection,
   { name, sql }: Pick<MigrationFile, "name" | "sql">,

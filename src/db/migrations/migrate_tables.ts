@@ -39,8 +39,8 @@ export interface MigrationRun extends MigrationRights {
 }
 
 /**
- * Migrates a database in one transaction, which compares the tables first, so only one of several
- * processes changes them. Throws an Error that lists all obstacles.
+ * Migrates a database in one transaction. The transaction compares the tables first, so that only
+ * one of several concurrent processes changes them. Throws an Error that lists all obstacles.
  */
 export async function migrateTables(run: MigrationRun): Promise<Migration> {
   for (let tries = 1;; tries++) {

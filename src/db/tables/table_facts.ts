@@ -122,7 +122,7 @@ export class RoleRights {
     return this.#reading;
   }
 
-  /** Reads all limits again, after a read in progress, which may return outdated limits. */
+  /** Reads all limits again. First waits for a running read, whose result can be outdated. */
   async readAgain(): Promise<void> {
     await this.#reading?.catch(() => {});
     await this.read();

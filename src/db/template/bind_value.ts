@@ -134,7 +134,7 @@ function kindOfFree(value: unknown): ColumnKind {
     case "bigint":
       return "integer";
     case "number":
-      // A double in arithmetic with an exact decimal would convert the decimal to a double.
+      // A fraction is bound as a decimal, because a double makes the arithmetic inexact.
       return Number.isInteger(value) ? "integer" : "decimal";
     default:
       if (value instanceof Date) return "timestamp";

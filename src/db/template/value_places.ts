@@ -24,7 +24,7 @@ export type ValuePlace =
   /** The JavaScript type of the value determines how it is bound. */
   | {
     readonly kind: "free";
-    /** A column nearby whose values are strings in JSON. A bound string would be ambiguous. */
+    /** A column whose values are strings in JSON. Near it, a bound string would be ambiguous. */
     readonly near: ColumnInfo | null;
     readonly isExact: boolean;
   };

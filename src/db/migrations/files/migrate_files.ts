@@ -139,7 +139,7 @@ async function applyApart(
         "rest",
     );
   }
-  // Earlier statements changed settings only on another connection, so they run again here.
+  // After an earlier run on another connection, the statements that change settings run again.
   for (const text of statements.slice(0, done ?? 0)) {
     if (changesSettings.test(text)) await runOfFile(name, text, connection);
   }

@@ -3,7 +3,7 @@ import type { ForeignKeyShape, TableShape } from "../compare/table_shape.ts";
 import { columnList, membersCheck } from "./column_sql.ts";
 import type { TableMigration } from "./table_migration.ts";
 
-/** Refuses changes that existing rows prevent. `existing` are the declared tables that exist. */
+/** Refuses changes that existing rows prevent. `existing`: the declared tables that exist. */
 export async function addRowObstacles(
   table: TableMigration,
   existing: readonly TableShape[],

@@ -84,7 +84,7 @@ export class TableMigration {
     return (await connection.query({ text, values: [] })).rows.length > 0;
   }
 
-  /** Returns why the database cannot convert a value of the column. Null if it can convert all. */
+  /** Returns why the database cannot convert the column's values. Null if it can convert all. */
   async conversionFault(column: string): Promise<string | null> {
     if (!this.planning.castsCanFail) return null;
     const rows = this.#rows((name) => name === column);

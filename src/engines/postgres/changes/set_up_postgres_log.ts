@@ -205,7 +205,7 @@ async function installTriggers(
     postgresTriggerName,
     postgresTruncateTriggerName,
   );
-  // With more arguments than a table's name, the trigger creates images column by column: slower.
+  // The trigger creates images faster if its only argument is the table's name.
   const isPlain = hidden.length === 0 && texts.size === 0;
   const parts = isPlain ? [name] : [name, "by column", ...hidden];
   const wanted = bytesToHex(new TextEncoder().encode(parts.map((part) => `${part}\0`).join("")));
@@ -222,7 +222,7 @@ async function run(
   await connection.query({ text, values });
 }
 
-/** The log's epoch. Its end is the inserting transaction's id, which a restored dump changes. */
+/** The log's epoch. It ends with the id of the inserting transaction, which a restore changes. */
 export const epochColumn =
   `(SELECT left(epoch, 8) || lpad(to_hex(xmin::text::bigint), 8, '0') FROM "_service_epoch") AS epoch`;
 

@@ -29,7 +29,7 @@ export interface ConnectionPlan {
   readonly tls: TlsRules;
   readonly state: ServerState | null;
   readonly connectLimitMs: number;
-  /** The time until a silent connection is tested, in seconds, or 0 for no tests. */
+  /** The time after which an idle connection is tested, in seconds; 0 for never. */
   readonly keepAliveSeconds: number;
   /** True for a pooler that assigns connections per transaction. LISTEN is impossible there. */
   readonly isPooled: boolean;
@@ -160,7 +160,7 @@ export function isTlsFailure(error: unknown): boolean {
 
 const tlsFailureName = "TlsFailure";
 
-/** If `channel_binding` is required, which the library lacks, the rules verify the server. */
+/** The library lacks channel binding. If it is required, the rules verify the server instead. */
 export function tlsOfParameters(
   get: Lookup,
   environment: Lookup,

@@ -19,7 +19,7 @@ export interface PostgresServer {
 const unicode = ["auto", "utf8", "UTF8", "utf-8", "UTF-8", "unicode", "UNICODE"];
 const ofServer = "its library authenticates by the method that the server asks for";
 
-/** The accepted values of each parameter, null for any value, or the reason of a refusal. */
+/** The accepted values of each parameter, null for any value, or why the parameter is refused. */
 export const keywords: Readonly<Record<string, readonly string[] | string | null>> = {
   ...{ host: null, hostaddr: null, port: null, dbname: null, user: null, password: null },
   ...{ passfile: null, service: null, servicefile: null, options: null, connect_timeout: null },

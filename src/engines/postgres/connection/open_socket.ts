@@ -8,7 +8,7 @@ import { type ConnectionPlan, requiresTls, tlsFailure, type TlsRules } from "./c
 import { textValues } from "../driver/text_values.ts";
 import type { Attempt } from "./server_choice.ts";
 
-/** The number of bytes that a socket receives between two pauses. */
+/** The number of bytes after which a socket pauses. */
 const bytesOfBurst = 128 * 1024;
 
 /** The message SSLRequest of the protocol. */
