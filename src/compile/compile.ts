@@ -43,7 +43,7 @@ export interface PlannedStatement extends Statement {
 
 export type CompilePlan = (plan: Plan) => PlannedStatement;
 
-/** Creates a compiler. In `conflicting` tables, it overrides the ON CONFLICT of constraints. */
+/** Creates a compiler. Writes to `conflicting` tables override the ON CONFLICT of constraints. */
 export function createCompiler(
   dialect: Dialect,
   conflicting: ReadonlySet<TableInfo> = new Set(),

@@ -65,7 +65,7 @@ function compileAt(filter: Filter, context: Context, depth: number): Fragment {
   }
 }
 
-/** Returns true if the condition is never NULL: Postgres can run NOT EXISTS as an anti-join. */
+/** Returns true if the condition is never NULL. Then Postgres runs NOT EXISTS as an anti-join. */
 function isNeverUnknown(filter: Filter, context: Context): boolean {
   if (filter.kind === "compare") return false;
   return filter.kind === "related"

@@ -235,7 +235,7 @@ function completeColumn(
 function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | null {
   if (sql === null) return null;
   const database: ColumnDefault = { kind: "database", sql: column.primaryKey ? null : sql };
-  // Matches `'draft'` in `('draft'::text)`.
+  // The constant, such as `'draft'` in `('draft'::text)`.
   const constant = constantClause.exec(sql)?.[1];
   const isStructure = (column.databaseType?.shape.kind ?? "text") !== "text";
   if (constant === undefined || column.generated || isStructure) return database;

@@ -184,9 +184,9 @@ export function prefetch<R extends ApiResource>(
 export interface LiveAggregateState<Group = unknown> {
   /** The groups, as `GET /aggregate` returns them. */
   readonly groups: readonly Group[];
-  /** The status of the stream, as in a live list. */
+  /** True if there are more groups than the query requested. */
   readonly hasMore: boolean;
-  /** The status of the stream, with the values of a live list's status. */
+  /** The status of the stream, as in a live list. */
   readonly status: LiveStatus;
   /** The error that caused the status; null if there was none. */
   readonly error: ServiceError | null;

@@ -11,9 +11,9 @@ export type LiveRow = Readonly<Record<string, unknown>>;
 export interface RowDescription {
   /** The fields of the primary key, in the order of the key. */
   readonly primaryKey: readonly string[];
-  /** The values of the fields that the body of a new row omits: constant defaults, and NULL. */
+  /** The types of the readable fields. */
   readonly types: FieldTypes;
-  /** The values of a new row's fields that its body omits: constant defaults and NULL. */
+  /** The values of fields that the body of a new row omits: constant defaults, and NULL. */
   readonly defaults?: LiveRow | undefined;
   /** The filter of the list, as `matchesDescribed` evaluates it. Absent without a filter. */
   readonly filter?: unknown;
@@ -30,9 +30,9 @@ export type FieldType = string | readonly string[];
 
 /** The rows of a live list as of one position in the change log. A page can send them as JSON. */
 export interface LiveSeed extends RowDescription {
-  /** The row ids, because rows do not contain their keys if `select` omits the key fields. */
+  /** The rows, in no particular order. */
   readonly items: readonly LiveRow[];
-  /** The row ids. Rows lack their keys if `select` omits the key fields. */
+  /** The row ids, because rows do not contain their keys if `select` omits the key fields. */
   readonly ids: readonly LiveRowId[];
   /** The position in the change log at which the rows are current. */
   readonly token: string;

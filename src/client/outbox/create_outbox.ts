@@ -138,9 +138,9 @@ interface Pause {
 }
 
 /**
- * Sends jobs until the signal is aborted: one job after the other for a row, and jobs for up to
- * four rows at the same time. A dead (refused) job blocks the later jobs for its row. Returns a
- * function that ends all pauses except those of rate limits.
+ * Sends jobs until the signal is aborted: for one row, one job after the other; for up to four rows
+ * at the same time. A dead (refused) job blocks the later jobs for its row. Returns a function that
+ * ends all pauses except those of rate limits.
  */
 function sendJobs(options: SendJobsOptions): () => void {
   const { transport, signal, created, book } = options;
@@ -230,9 +230,9 @@ async function tokenOf(
 }
 
 /**
- * Pauses the resource's jobs after a 429, all jobs after a 401 or without network, otherwise the
- * row's jobs. The delay grows exponentially, with full jitter, and is at least the delay that the
- * service requested.
+ * Pauses the jobs of the resource after a 429, all jobs after a 401 or without network, and the
+ * jobs of the row after any other error. The delay grows exponentially, with full jitter, and is at
+ * least the delay that the service requested.
  */
 function pauseAfter(
   cause: unknown,

@@ -7,7 +7,6 @@ import { isSameRequest, type Job, type JobRow, rowKey, rowTag } from "./job.ts";
 
 export type JobOverlays = Pick<Overlays, "add" | "acknowledge" | "reject" | "rowOf">;
 
-/** A row that a job has created. */
 export interface CreatedRow {
   readonly path: string;
   readonly tag: string | null;
@@ -22,7 +21,7 @@ export interface RowEffect {
 export interface TabJobs {
   readonly jobs: Map<string, Job>;
   readonly created: Map<string | null, CreatedRow>;
-  /** The effects of sent requests that lists do not show yet, by idempotency key. */
+  /** By idempotency key: the effects of sent requests, until lists show these effects. */
   readonly sent: Map<string | null, RowEffect>;
   readonly overlays: JobOverlays;
   readonly computed: Overlay["computed"];

@@ -44,7 +44,7 @@ async function readResponseRow(response: Response): Promise<JobRow | null> {
 /** Without a problem document, returns false: the service may have executed the write. */
 export function isRefusal(error: unknown): error is ServiceError {
   return error instanceof ServiceError && (/expired|discarded/.test(error.slug) ||
-    // With the slug `idempotency-in-flight`, an earlier attempt is still running.
+    // The slug `idempotency-in-flight` is no refusal: an earlier attempt is still running.
     error.problem !== null && error.status < 500 && !error.slug.endsWith("flight") &&
       ![401, 408, 429].includes(error.status));
 }

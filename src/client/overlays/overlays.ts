@@ -67,7 +67,7 @@ export class Overlays implements ShownOverlays {
         const { description } = list.set;
         if (row && description && write.overlay.kind === "create") {
           this.#created.set(id, rowIdText(rowIdOf(row, description.primaryKey)));
-          // The service may have changed the row, so that it belongs to other lists.
+          // The service may have changed values, so that the row belongs to other lists.
           write.overlay = { ...write.overlay, fields: row };
           write.rows = new WeakMap();
           this.shown(list);

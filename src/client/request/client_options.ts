@@ -7,7 +7,7 @@ export interface CreateClientOptions {
   readonly baseUrl: string;
   /** The path that precedes all resources. Default: `/api`. */
   readonly basePath?: string | undefined;
-  /** The bearer token, or its source, which is called for each request, and again after a 401. */
+  /** The bearer token, or a function that returns it for each request, and again after a 401. */
   readonly token?: string | TokenSource | undefined;
   /** The headers of every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;

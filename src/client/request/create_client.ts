@@ -38,7 +38,7 @@ export function createClient<Api extends ApiOf<Api>>(options: CreateClientOption
   return client as unknown as Client<Api>;
 }
 
-/** TypeScript cannot check that responses have the types of `ResourceClient`. */
+/** Returns untyped requests, because TypeScript cannot check the types of responses. */
 function createRequests(own: Handle) {
   const call = createCalls(own);
 

@@ -64,7 +64,7 @@ export async function importFile<R extends ApiResource>(
     const response = await transport.send({
       method: "POST",
       path: `${path}/import${queryString(query)}`,
-      // An NDJSON file contains numbers with all digits, unlike responses, which have safe numbers.
+      // Tells the service that numbers in the file have all digits, even beyond 2^53.
       headers: { "content-type": isNdjson ? "application/x-ndjson;numbers=exact" : "text/csv" },
       signal,
       // The duration depends on the file, so the default is the longest delay of a timer.

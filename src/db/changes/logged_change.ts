@@ -132,7 +132,7 @@ export interface PastChange extends Pick<Change, "seq" | "kind" | "before" | "af
   readonly at: number;
 }
 
-/** Reads a row's history backwards, at most 20,000 changes: the log has no index for rows. */
+/** Searches at most 20,000 changes, newest first, because the log has no index for rows. */
 export async function readRowHistory(
   request: {
     readonly table: TableInfo;

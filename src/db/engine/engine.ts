@@ -70,7 +70,7 @@ interface ConstraintsEngine {
 export type AnnounceRemoval = (parts: readonly RemovablePart[]) => void;
 
 interface InstalledEngine {
-  /** A query for a fingerprint of the change log's triggers, which changes with each trigger. */
+  /** A query for a fingerprint that changes with each trigger of the change log. */
   readonly triggers: string;
   /** A table expression whose column `name` contains the names of tables, views and indexes. */
   readonly relations: string;
@@ -80,7 +80,7 @@ interface InstalledEngine {
    * such parts. Null if the database must not be open during the removal.
    */
   readonly uninstall: ((driver: Driver, announce: AnnounceRemoval) => Promise<boolean>) | null;
-  /** A part of a sentence: the objects that the change log adds to a database. */
+  /** The objects that the change log adds to a database, as a part of a sentence. */
   readonly logParts: string;
 }
 
@@ -164,11 +164,11 @@ export interface ChangesEngine {
   readonly mark: string | null;
   changesSince(table: TableInfo, mark: SqlValue): Statement;
   readonly history: RowHistorySql;
-  /** A part of a sentence: the changes that streams do not show if a table has no triggers. */
+  /** The changes that streams miss if a table has no triggers, as a part of a sentence. */
   readonly untrackedConsequence: string;
-  /** A sentence for the operator: the writes that streams show if a table has no triggers. */
+  /** A sentence that tells the operator which writes streams show if a table has no triggers. */
   readonly ownWrites: string;
-  /** Returns a sentence for the operator: why the log cannot be set up, and the remedy. */
+  /** Returns a sentence for the operator with the reason why no log can be set up, and a remedy. */
   whyForbidden(
     driver: Driver,
     tables: readonly TableInfo[],

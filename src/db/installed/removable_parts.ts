@@ -4,7 +4,7 @@ export interface RemovablePart {
   readonly drop: string;
 }
 
-/** The name that SQLite's table `sqlite_sequence` gets first, because SQLite refuses to drop it. */
+/** A new name for SQLite's `sqlite_sequence`, which cannot be dropped under its own name. */
 export const temporarySequenceTable = "_service_sequence";
 
 export const ownTables: readonly string[] = [

@@ -135,7 +135,7 @@ async function requireDone(run: MigrationRun, connection: Connection): Promise<v
   throw new Error(`Cannot migrate: after all statements it would still differ:\n${listed}`);
 }
 
-/** Changes nothing. On Postgres, call it inside a transaction. */
+/** Changes nothing. On Postgres, the caller must have opened a transaction. */
 async function planMigration(
   connection: Connection,
   dialect: Dialect,

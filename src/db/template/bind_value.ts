@@ -7,7 +7,7 @@ import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { ValuePlace } from "./value_places.ts";
 
-/** Binds a value as its place in the statement requires. All engines then store the same value. */
+/** Binds a value by its place in the statement, so that all engines store the same value. */
 export function bindAtPlace(value: unknown, place: ValuePlace, dialect: Dialect): Fragment {
   switch (place.kind) {
     case "count":

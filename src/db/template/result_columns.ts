@@ -20,7 +20,7 @@ import {
 import { type FlatTemplate, isSign, isWord } from "./sql_parts.ts";
 
 export type ResultItem =
-  /** One property. `column` is null if the value has no declared type. */
+  /** A single property of the result. `column` is null if the value has no declared type. */
   | {
     readonly kind: "one";
     readonly name: string;
@@ -31,7 +31,7 @@ export type ResultItem =
   /** `*` or `notes.*`. `named` returns the columns of its tables that have this database name. */
   | { readonly kind: "star"; named(dbName: string): readonly (ColumnInfo | null)[] };
 
-/** Parses the items of RETURNING or SELECT. Throws if names or values could differ by engine. */
+/** Parses the items of RETURNING or SELECT. Throws if engines could differ in names or values. */
 export function resultItems(template: FlatTemplate, columns: ColumnsInSql): readonly ResultItem[] {
   const { tokens } = template;
   const lists = selectLists(tokens);

@@ -35,7 +35,6 @@ export class SqlStatement<R> implements PromiseLike<SqlResult<R>> {
     return (this.#result ??= this.#run(this.#template)).then(onfulfilled, onrejected);
   }
 
-  /** Returns the template of a value that is a statement, or null for any other value. */
   static templateOf(value: unknown): SqlTemplate | null {
     return typeof value === "object" && value !== null && #template in value
       ? value.#template

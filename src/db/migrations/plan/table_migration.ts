@@ -157,7 +157,6 @@ export function includesName(names: readonly string[], name: string): boolean {
   return names.some((one) => isSameName(one, name));
 }
 
-/** `loses` names the part whose values the statement discards. */
 export function newStep(sql: string, purpose: string, loses: string | null = null): MigrationStep {
   return { sql, purpose, loses, lock: null };
 }

@@ -26,7 +26,7 @@ import { parseJson } from "../../../schema/exact_json.ts";
 
 type WritePlan = InsertPlan | UpdatePlan | DeletePlan;
 
-/** A statement's writes to recorded tables: its plan and table, or only the names of the tables. */
+/** The writes of a statement: its plan and table, or only the names of the written tables. */
 export type RecordedWrite =
   | { readonly kind: "planned"; readonly plan: WritePlan; readonly logTable: PostgresLogTable }
   | {
@@ -41,7 +41,7 @@ const maxPerStatement = 1_000;
 /** The maximum number of entries in the cache of tables for statements without a plan. */
 const maxKnownTexts = 500;
 
-/** Logs writes in their transaction: each changed row of a plan, otherwise only table names. */
+/** Logs writes in their transaction: each row that a plan changes; without a plan, the tables. */
 export class WriteRecorder {
   readonly #tables: readonly PostgresLogTable[];
   readonly #exclude: ReadonlySet<ColumnInfo>;

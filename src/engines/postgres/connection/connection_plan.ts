@@ -138,7 +138,7 @@ export function labelOf({ servers, database }: ConnectionPlan): string {
 }
 
 export interface TlsRules {
-  /** `sslmode` of libpq. */
+  /** The value of the parameter `sslmode`. */
   readonly mode: string;
   /** The advice at the end of the message of a failed handshake. It can be empty. */
   readonly advice: string;
