@@ -229,7 +229,7 @@ function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
   }`;
 }
 
-/** Used only for tables with ON CONFLICT, because OR ABORT also overrides OR IGNORE in triggers. */
+/** OR ABORT is only for tables with ON CONFLICT: it also overrides OR IGNORE in triggers. */
 function orAbort({ table }: InsertPlan | UpdatePlan, { conflicting }: CompileContext): Fragment {
   return rawSql(conflicting.has(table) ? " OR ABORT" : "");
 }

@@ -146,7 +146,7 @@ export function compileOrder(order: readonly OrderKey[], dialect: Dialect): Frag
 /** Consecutive rows of an order. Every other range is entirely before or after these rows. */
 interface OrderedRange {
   readonly condition: Fragment | null;
-  /** The order within the range, without keys that have only one value there. */
+  /** The order within the range. Keys that have the same value in the whole range are omitted. */
   readonly order: readonly OrderKey[];
 }
 
@@ -218,7 +218,7 @@ function isUniform(keys: readonly OrderKey[], descending: boolean): boolean {
   );
 }
 
-/** Compiles a comparison of all keys, such as `(a, b) > (1, 2)`. It can use an index on (a, b). */
+/** Compiles a comparison of all keys, as `(a, b) > (1, 2)`, which can use an index on (a, b). */
 function compileRowSeek(
   order: readonly OrderKey[],
   values: readonly SqlValue[],

@@ -59,7 +59,7 @@ export function driverActingAs(driver: Driver, identity: DatabaseIdentity): Driv
   throw new Error("Cannot act for a user: the statement belongs to a transaction of the system");
 }
 
-/** Detects use of a driver inside its own transaction, which would wait forever. */
+/** Detects use of a driver inside its own transaction, because the use would wait forever. */
 export interface TransactionGuard {
   check(): void;
   run<T>(work: () => Promise<T>): Promise<T>;

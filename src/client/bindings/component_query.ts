@@ -83,7 +83,7 @@ export function componentQuery<Resource extends HasHandle, Query, State extends 
   };
 }
 
-/** Returns the state for the first rendering, which must equal the state on the server. */
+/** For the first rendering, returns the state with which a server rendered the page. */
 export function initialState<State>(store: Pick<Store<State>, "get" | "initial">): State {
   return (store.initial ?? store.get)();
 }

@@ -166,7 +166,7 @@ class SyncedRows<Row, Key> implements Subscriber {
   receive(message: LiveMessage): void {
     if (this.#isClosed) return;
     runSafely(() => this.#receive(message), () => {
-      // `getKey` or the collection has thrown an error, which ends only this subscriber.
+      // `getKey` or the collection has thrown an error. The error ends only this subscriber.
       this.#isClosed = true;
       this.#changeStatus("closed", null);
     });

@@ -133,7 +133,7 @@ export class DirectConnection implements LiveConnection {
     }
     const isAsking = this.#asking === own;
     if (this.#stream !== own && !isAsking) return;
-    // The service ends a stream of which it has refused all lists. This end is not a failure.
+    // If the service has refused all lists of a stream, the end of the stream is not a failure.
     if (!isAsking && !asking.some((member) => members.get(member)! < now())) {
       this.#stream = null;
       return;
@@ -205,7 +205,7 @@ export class DirectConnection implements LiveConnection {
 }
 
 const maxSubscriptions = 50;
-/** Delay before a stream opens, in ms. Lists that are opened meanwhile share the stream. */
+/** Delay before a stream opens, in ms. Lists that are opened in this time share the stream. */
 const quietMs = 50;
 const longLifeMs = 5_000;
 const hiddenMs = 300_000;

@@ -117,8 +117,7 @@ export function liveList<
 
   const [store, change] = createStore<LiveListState<object>>(() => {
     const shown = runSafely(() => lists.overlays?.shown(list), fail);
-    // While rows are loading, `token` is null. If the service has reduced the limit to fewer rows
-    // than `wanted`, there are no more rows to load.
+    // While rows load, `token` is null. `wanted` may exceed the limit that the service allows.
     const hasMore = set.rows.size >= (set.token ? wanted : set.limit!);
     return { items: set.items, pending: 0, ...shown, ...set.state, hasMore, loadMore };
   }, open);

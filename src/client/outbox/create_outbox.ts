@@ -178,7 +178,7 @@ function sendJobs(options: SendJobsOptions): () => void {
       const prepared = await book.prepare(job);
       if (prepared !== undefined) {
         const [sent, row] = await sendJob(job = prepared, transport, signal, token);
-        // Locks the path of the created row for later jobs, if no job for the path has locked it.
+        // Locks the path of the created row for later jobs, unless another job has locked the path.
         if (!busy.has(sent.path)) busy.add(path = sent.path);
         await book.end(sent, row);
         for (const scope of [lane, job.resource, ""]) {

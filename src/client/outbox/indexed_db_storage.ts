@@ -56,7 +56,7 @@ export async function indexedDbStorage(
     });
   }
 
-  /** Runs one request and commits immediately: leaving the page may abort an open transaction. */
+  /** Runs one request and commits immediately, because leaving the page may abort a transaction. */
   const runOne = <T>(request: (store: IndexedDbObjectStore) => IndexedDbRequest<T>) =>
     run((store) => {
       const sent = request(store);

@@ -21,8 +21,8 @@ export interface OutboxOptions<Api = unknown> {
   /** Resolves conflicts. Without this function, a write with a conflict is refused (dead). */
   readonly onConflict?: OnConflict<Api> | undefined;
   /**
-   * Returns the values of computed fields for a row that live lists show before the service has
-   * confirmed a write to it. `resource` is the path of the resource, for example `/api/posts`.
+   * Returns the values of computed fields for a row whose write is unconfirmed, so that live lists
+   * can show these values. `resource` is the path of the resource, for example `/api/posts`.
    */
   readonly computed?: ((row: JobRow, resource: string) => JobRow | undefined) | undefined;
   /** Called in each tab when the service has refused a write. */

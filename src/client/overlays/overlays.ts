@@ -28,7 +28,7 @@ interface ShownWrite {
 /**
  * The unconfirmed writes of a client's outboxes. A list shows a write until the list receives the
  * write's event, the service refuses the write, or the service has confirmed the write and the
- * list's own rows contain its effect. No overlay expires by time alone.
+ * list's own rows contain its effect. An overlay does not expire after a certain time.
  */
 export class Overlays implements ShownOverlays {
   readonly #transport: Transport;
@@ -178,7 +178,7 @@ export class Overlays implements ShownOverlays {
     return described && this.#evaluation()(described, row);
   }
 
-  /** Returns the evaluation of filters. Until it is loaded, only the service knows the results. */
+  /** Returns the evaluation of filters: a function that returns null until its code is loaded. */
   #evaluation(): typeof matchesDescribed {
     return this.#matches ??= (import("../../filter/match/described_filter.ts").then((loaded) => {
       this.#matches = loaded.matchesDescribed;

@@ -52,7 +52,7 @@ export function nonceAt(range: NonceRange, index: number): string {
     String.fromCharCode(word >>> 24, word >>> 16 & 255, word >>> 8 & 255, word & 255);
 }
 
-/** Returns four packed characters, `aaaa` to `pppp`: one for each four bits of the index. */
+/** Returns four characters from `aaaa` to `pppp` as one word. Each encodes four bits of `index`. */
 export function varyingWordAt(index: number): number {
   return initialVaryingWord +
     ((index & 0xf000) << 12 | (index & 0xf00) << 8 | (index & 0xf0) << 4 | index & 0xf);

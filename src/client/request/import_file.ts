@@ -64,7 +64,7 @@ export async function importFile<R extends ApiResource>(
     const response = await transport.send({
       method: "POST",
       path: `${path}/import${queryString(query)}`,
-      // Tells the service that numbers in the file have all digits, even beyond 2^53.
+      // The type states that numbers in the file have all digits, even beyond 2^53.
       headers: { "content-type": isNdjson ? "application/x-ndjson;numbers=exact" : "text/csv" },
       signal,
       // The duration depends on the file, so the default is the longest delay of a timer.
@@ -92,7 +92,7 @@ async function upload(
   if (onProgress && XMLHttpRequest && fetch === browserFetch) {
     return await uploadInBrowser(request, body, new XMLHttpRequest(), report);
   }
-  // A service worker, which has `clients`, belongs to a browser but has no `XMLHttpRequest`.
+  // Also false in a service worker, which has `clients`, because browsers need HTTP/2 for a stream.
   const isStreamed = onProgress && !XMLHttpRequest && !clients;
   return await fetch(new Request(request, isStreamed ? streamed(body, report) : { body }));
 }

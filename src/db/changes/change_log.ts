@@ -51,7 +51,7 @@ export interface ChangeLog {
   /** A random secret, the key of the hashes in resume tokens. It is stored in the database. */
   readonly secret: string;
   end(): Promise<Position>;
-  /** Returns the changes after a position, or the next part of a step. Null if they were purged. */
+  /** Returns the changes after a position, or a step's next part. Null if changes were purged. */
   next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null>;
   /**
    * Runs a SELECT, and returns the rows and the log position at which the rows were read. Without

@@ -70,7 +70,7 @@ function compileOnImages(
   filters: readonly Filter[],
   dialect: Dialect,
 ): Statement {
-  // No column name of the table begins with this name. SQLite ignores case in names.
+  // A name with which no column name of the table begins. SQLite ignores case in names.
   const names = [table.name, ...table.columns.map(({ dbName }) => dbName)];
   let ordinal = "_ordinal";
   while (names.some((name) => name.toLowerCase().startsWith(ordinal))) ordinal = `_${ordinal}`;

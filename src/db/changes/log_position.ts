@@ -25,7 +25,7 @@ export interface SnapshotPosition {
   readonly xmin: bigint;
   /** No transaction from this id on is covered. */
   readonly xmax: bigint;
-  /** The transactions from `xmin` to `xmax` that are not covered: they were running. Ascending. */
+  /** Transactions from `xmin` to `xmax` that are not covered, because they were running; sorted. */
   readonly running: readonly bigint[];
 }
 

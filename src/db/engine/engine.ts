@@ -166,7 +166,7 @@ export interface ChangesEngine {
   readonly history: RowHistorySql;
   /** The changes that streams miss if a table has no triggers, as a part of a sentence. */
   readonly untrackedConsequence: string;
-  /** A sentence that tells the operator which writes streams show if a table has no triggers. */
+  /** The writes that streams show if a table has no triggers, as a sentence for the operator. */
   readonly ownWrites: string;
   /** Returns a sentence for the operator with the reason why no log can be set up, and a remedy. */
   whyForbidden(

@@ -58,13 +58,13 @@ export interface MigrationRunEngine {
    * database server, other processes that call this function wait until `work` has ended.
    */
   apart<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
-  /** Inside `apart`, runs `work` with the original role and settings, which a file can change. */
+  /** Inside `apart`, runs `work` with the role and settings from before the file changed them. */
   asItself<T>(connection: Connection, work: () => Promise<T>): Promise<T>;
   undoSettings(statements: readonly string[]): readonly string[];
   unusableIndexes(connection: Connection): Promise<readonly string[]>;
   /** True if a transaction keeps all other writers waiting. */
   readonly hasOneWriter: boolean;
-  /** Reads the state of the database before a migration. Returns the check to run after it. */
+  /** Reads the state of the database before a migration. Returns the check to run afterwards. */
   integrity(connection: Connection): Promise<IntegrityCheck>;
   /** Returns why a migration file must not run the statement, as a part of a sentence, or null. */
   whyNot(statement: string): string | null;

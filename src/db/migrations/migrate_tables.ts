@@ -47,7 +47,7 @@ export async function migrateTables(run: MigrationRun): Promise<Migration> {
     try {
       return await migrateOnce(run);
     } catch (error) {
-      // If two migrations wait for each other, Postgres aborts one transaction. It is retried here.
+      // If two migrations wait for each other, Postgres aborts one, which is then retried here.
       const isRetryable = error instanceof DatabaseError && error.kind === "retryable";
       if (!isRetryable || tries === maxTries) throw error;
     }
@@ -61,7 +61,7 @@ async function migrateOnce(run: MigrationRun): Promise<Migration> {
   const shown = await showPlan(run);
   if (run.dryRun) return { ...shown, isApplied: false };
   requireAllowed(shown);
-  // Usually a service has nothing to migrate when it starts. It then takes no lock.
+  // Usually, a starting service has nothing to migrate. Then the service takes no lock.
   if (shown.steps.length === 0) return { ...shown, isApplied: false };
   const { running } = await engineOf(driver).migrations();
   return await running.restructure(driver, (connection) => apply(run, connection));
@@ -105,7 +105,7 @@ async function apply(run: MigrationRun, connection: Connection): Promise<Migrati
   return { ...plan, isApplied: true };
 }
 
-/** Runs a step. If it fails, the error contains the database's reason, which the operator needs. */
+/** Runs a step. The error of a failed step contains the database's reason for the operator. */
 async function runStep({ sql, purpose }: MigrationStep, connection: Connection): Promise<void> {
   try {
     await connection.query({ text: sql, values: [] });

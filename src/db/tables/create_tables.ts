@@ -80,7 +80,7 @@ async function isThere(
   return (await connection.query(catalog.hasTable(table))).rows.length > 0;
 }
 
-/** Throws for declarations that an engine would reject without a reason, or that cannot work. */
+/** Throws for declarations that cannot work, or that an engine would reject without a reason. */
 export function requireCreatable(given: readonly TableInfo[], catalog: CatalogEngine): void {
   const tables = [...new Set(given)];
   requireDistinctIndexes(tables);

@@ -39,7 +39,7 @@ export function bindForColumn(value: unknown, column: ColumnInfo, dialect: Diale
   return dialect.bound(inProcess(value, column, false, dialect), column);
 }
 
-/** Binds a value next to its column, from which the engine infers the type of the value. */
+/** Binds a value next to a column. The engine infers the value's type from the column. */
 function ofColumn(value: unknown, column: ColumnInfo, stores: boolean, dialect: Dialect): Fragment {
   if (column.kind === "json" && !stores && value !== null) {
     throw new Error(`Cannot compare "${column.name}": documents have no equality on every engine`);

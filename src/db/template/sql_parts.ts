@@ -193,7 +193,7 @@ export type SqlToken =
   /** A word as written, and in upper case for comparisons with keywords. */
   | { readonly kind: "word"; readonly text: string; readonly keyword: string }
   | { readonly kind: "quoted"; readonly text: string }
-  /** A number, or a string without its quotes, in the SQL itself. */
+  /** A literal in the SQL: a number, or a string without its quotes. */
   | { readonly kind: "literal"; readonly value: string; readonly isText: boolean }
   | { readonly kind: "sign"; readonly text: string }
   | { readonly kind: "part"; readonly index: number };

@@ -35,6 +35,7 @@ export class SqlStatement<R> implements PromiseLike<SqlResult<R>> {
     return (this.#result ??= this.#run(this.#template)).then(onfulfilled, onrejected);
   }
 
+  /** Returns the template if the value is a statement, otherwise null. */
   static templateOf(value: unknown): SqlTemplate | null {
     return typeof value === "object" && value !== null && #template in value
       ? value.#template

@@ -9,7 +9,7 @@ import {
 } from "../open_driver.ts";
 import type { DrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 
-/** Opens separate connections, except to a PGlite: Drizzle and the driver share its only one. */
+/** Opens separate connections. A PGlite has only one, which Drizzle and the driver share. */
 export async function openDrizzle(
   database: DrizzleDatabase,
   given: OpenDatabaseOptions,

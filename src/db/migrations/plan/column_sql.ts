@@ -2,7 +2,7 @@ import { quoteIdentifier, quoteText } from "../../../sql/fragment.ts";
 import { foreignKeyActionsSql } from "../compare/difference.ts";
 import type { ColumnShape, ForeignKeyShape } from "../compare/table_shape.ts";
 
-/** Returns a Postgres column's SQL for ADD COLUMN. It contains no constraints except NOT NULL. */
+/** Returns a column's SQL for ADD COLUMN in Postgres, with no constraints except NOT NULL. */
 export function postgresColumnSql(column: ColumnShape): string {
   const { name, type, collation, notNull, default: given, generated, countsUp } = column;
   return [

@@ -125,7 +125,7 @@ async function guardConstraints(
     if (!await table.hasRowWith(`NOT (${sql}\n)`, isRetyped)) continue;
     table.refuse(`${label} has rows that fail the check ${sql}: change these first`);
   }
-  // If a type changes, foreign keys are not tested here, but when the database adds them.
+  // If a type changes, only the database tests the foreign keys, when it adds these keys.
   const hasTypes = table.of("type").length === 0;
   for (const { declared } of isTestable && hasTypes ? table.of("missing-foreign-key") : []) {
     if (!await table.hasRowWith(orphaned(declared, existing))) continue;
