@@ -59,8 +59,8 @@ export interface LineRange {
 
 /** How many rows a failed import has read and written, and its errors. */
 export interface ImportReport extends ImportOutcome {
-  /** The lines that were not written. Present only if each chunk has its own transaction. */
+  /** The errors of the first refused rows: at most 100 errors. */
   readonly errors?: readonly LineError[] | undefined;
-  /** The lines that were not written, if each chunk is written in its own transaction. */
+  /** The lines that were not written. Present only if each chunk has its own transaction. */
   readonly unwritten?: readonly LineRange[] | undefined;
 }
