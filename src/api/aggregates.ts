@@ -28,7 +28,7 @@ export interface AggregateOptions<
   readonly min?: ListNotString<Min> | undefined;
   /** The fields whose maximum values are computed. */
   readonly max?: ListNotString<Max> | undefined;
-  /** A filter on the keys and metrics of groups, for instance on `count` or `sum_price`. */
+  /** The groups to return: a filter on their keys and metrics, such as `count` or `sum_price`. */
   readonly having?: FilterInput | undefined;
   /** The keys and metrics that order the groups. `-` means descending, as in `-count`. */
   readonly orderBy?: ListNotString<OrderInput<GroupFieldOf<R, NoInfer<Key>>>> | undefined;

@@ -32,7 +32,7 @@ export type OrderInput<Field extends string> =
   | `${Field}:asc`
   | `${Field}:desc`;
 
-/** The fields that can order rows. A dotted name leads to a related row, or into a document. */
+/** The fields that can order rows, including fields of related rows and paths into documents. */
 export type OrderFieldOf<R extends ApiResource> =
   | PathOf<R>
   | `${keyof R["relations"] & string}.${string}`;

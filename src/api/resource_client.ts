@@ -41,7 +41,7 @@ export interface ReadRequests<R extends ApiResource> extends ReadCalls<R>, HasHa
   readonly pages: RowsRequest<R, "pages">;
 }
 
-/** Calls that read rows, from a client or server-side code. In code, a filter can be a `Rule`. */
+/** Calls that read rows, from a client or from server-side code, where a filter can be a `Rule`. */
 export interface ReadCalls<R extends ApiResource, Rule = never> {
   /** Returns one page of the rows that match the filter. */
   readonly list: RowsRequest<R, "page", Rule>;

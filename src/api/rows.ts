@@ -155,7 +155,7 @@ export type ApiOperation =
   | ("delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe")
   | ("export" | "import");
 
-/** @internal An operation that a resource can lack. The client's type then lacks its members. */
+/** @internal An operation that a resource can lack. Then its client lacks the methods, too. */
 export type AnyOperation = ApiOperation | "create" | "update";
 
 /** @internal `true` if the service offers an operation. */

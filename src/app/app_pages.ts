@@ -154,7 +154,7 @@ export function openapiSource(
     info: resolved.openapi.info,
     servers: resolved.openapi.servers,
     hasAuthentication: authenticators.length > 0 || auth?.middleware !== undefined,
-    // The service does not know how middleware identifies a user. Bearer tokens are assumed.
+    // Assumes bearer tokens, because the service does not know how a middleware identifies users.
     securitySchemes: authenticators.length === 0 ? own : Object.assign({}, ...schemes),
     isIdempotent: resolved.idempotency !== null,
     challengesByWork: abuseProtection?.pow !== undefined,

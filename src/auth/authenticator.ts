@@ -104,7 +104,7 @@ export function createCredentials(
     identify: (request: Request) => identifyFrom(0, request),
     /** Returns the user of a credential, and remembers when the user's open streams must end. */
     accept,
-    /** Returns the identification of a user; null if the credential neither ends nor is renewed. */
+    /** Returns a user's identification; null if the credential cannot expire or be renewed. */
     of: (user: User) => ending.get(user) ?? null,
   };
 }

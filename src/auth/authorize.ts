@@ -22,7 +22,7 @@ export interface Grant {
  * Returns the right to access rows: the rows that the option `public` grants to every caller, and
  * the rows that the scope grants to the user. If neither grants a row, throws a 401 for a caller
  * without a user, and a 403 for a user. A missing scope grants no row. If a scope throws an error,
- * this error is rethrown, so that the request ends without a right.
+ * the request fails with this error.
  */
 export function authorize(
   access: Access,

@@ -76,7 +76,7 @@ export function refuseWrites(functions: Introspection["functions"]): Middleware 
   );
   return async function refuse(context, next) {
     const { method, path } = context.req;
-    // All requests of the dashboard pass: it tests filters by a POST that changes no rows.
+    // The dashboard's requests pass, because it tests filters by POSTs that change no rows.
     if (path.startsWith(`${dashboardPath}/`)) return await next();
     const [end = ""] = /(?<=\/)(?:rpc\/)?[^/]+(?=\/?$)/.exec(path) ?? [];
     const isRead = method === "POST" && (end === "query" || reading.has(end));

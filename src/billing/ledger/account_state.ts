@@ -25,7 +25,7 @@ export function decodeAccountState(account: string, value: unknown): AccountStat
 
 export type NewEntry = Omit<LedgerEntry, "seq" | "balance" | "at">;
 
-/** Collects an operation's new entries. Throws a 409 if the balance would not be exact any more. */
+/** Collects an operation's new entries. Throws a 409 if the balance would exceed ±(2^53 − 1). */
 export class Entries {
   #state: AccountState;
   readonly #at: string;

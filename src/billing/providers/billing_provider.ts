@@ -88,7 +88,7 @@ export interface VendorPayment extends BillingPayment {
   readonly prices: readonly PaidPrice[];
   /** True if the event lacks some prices. {@link BillingProvider.findPrices} returns all prices. */
   readonly hasMorePrices?: boolean;
-  /** False if the payment never grants credits: it is no purchase, or not for a whole period. */
+  /** False if the payment grants no credits, as it is no purchase or not for a whole period. */
   readonly isForCredits: boolean;
   /** The amount after discounts, before a customer balance reduces it. Default: `amount`. */
   readonly netAmount?: number;

@@ -7,7 +7,7 @@ import { JsonFields } from "./json_fields.ts";
 export interface ReceivedSignature {
   /** The string that precedes the body in the signed bytes; "" if only the body is signed. */
   readonly prefix: string;
-  /** The codes (HMACs) in the header: several while secrets are rotated. One code must be right. */
+  /** The header's codes (HMACs): several while secrets are rotated. One valid code is enough. */
   readonly codes: readonly Uint8Array<ArrayBuffer>[];
   /** Signing time in seconds since 1970, as in the header. Null if the header has no time. */
   readonly timestamp: string | null;

@@ -100,7 +100,7 @@ function asKept(value: unknown): KeptSubscription | null {
   return value === undefined ? null : value as KeptSubscription;
 }
 
-/** Remembers which customer pays for which account. Renewals may name only the customer. */
+/** Stores which customer pays for which account, because renewals may name only the customer. */
 export class AccountLinks {
   readonly #provider: string;
   readonly #isShared: boolean;

@@ -21,7 +21,7 @@ import { paidCredits, type PaidCreditsOptions } from "./paid_credits.ts";
 
 /** The deployer's functions that handle events. */
 export interface WebhookCallbacks {
-  /** Called at least once for each event, after its credits. Called again if the call fails. */
+  /** Called after the credits of an event were granted: at least once, again if the call fails. */
   readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
   /**
    * Returns the account of an event, or undefined to use the account in the metadata. Do not trust

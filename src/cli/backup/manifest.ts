@@ -26,7 +26,7 @@ export async function findManifest(folder: string): Promise<BackupManifest | nul
   return await pathExists(path) ? parse(await Deno.readTextFile(path)) : null;
 }
 
-/** Reads the manifest of a backup, and checks its files. Throws a plain Error if one differs. */
+/** Reads the manifest of a backup, and checks its files. Throws a plain Error if a file differs. */
 export async function readManifest(folder: string): Promise<BackupManifest> {
   const manifest = await findManifest(folder);
   if (manifest === null) {
@@ -59,7 +59,7 @@ function isManifest(given: unknown): given is BackupManifest {
   return given.files.length > 0 && given.files.every(isFile);
 }
 
-/** Names with a slash are refused: a manifest must not name files outside of its folder. */
+/** Refuses names with a slash, because a manifest must not name files outside of its folder. */
 function isFile(file: unknown): boolean {
   if (typeof file !== "object" || file === null) return false;
   const { role, name, path, bytes, sha256 }: Partial<Record<keyof BackedUpFile, unknown>> = file;

@@ -34,7 +34,7 @@ export async function checkService(command: CheckCommand): Promise<readonly Find
   const unavailable = (await unavailableParts(app)).map((name) =>
     `the ${name} does not respond: start the ${name}, or correct its address`
   );
-  // With the roles of users, the role of the service needs no rights to the tables.
+  // With `actAs`, the role of the service needs no rights to the tables.
   const isTried = unavailable.length === 0 && config.actAs === undefined;
   const forbidden = isTried ? await forbiddenWrites(config) : [];
   await app.close();
@@ -83,7 +83,7 @@ function attemptsOf(config: OpenConfig, production?: boolean): readonly OpenConf
 
 const madeUp = { id: "check" };
 
-/** Missing secrets prevent no start here, because the check reports them as findings. */
+/** Sets missing secrets, so that the app starts. The check reports each one as a finding. */
 function withSecrets(runtime: Runtime): Runtime {
   const secret = runtime.random.bytes(32).toBase64();
   const isSecret = (name: string) => ["SERVICE_SECRET", "SERVICE_POW_SECRET"].includes(name);

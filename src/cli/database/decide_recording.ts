@@ -11,7 +11,7 @@ export interface RecordingOptions {
 }
 
 export interface Recording {
-  /** The options of the change log; null without change log, and so without live streams. */
+  /** The options of the change log; null if there is no change log, and so no live streams. */
   readonly changes: ChangesOptions | null;
   readonly streams: string;
 }

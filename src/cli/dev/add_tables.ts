@@ -6,7 +6,7 @@ import { configuredTables } from "../migrate/run_migrate_command.ts";
 import { titleOf } from "../migrate/written_files.ts";
 import { printableLines } from "../printable.ts";
 
-/** Runs a migration if each step adds something. Otherwise runs no step, and prints them. */
+/** Runs a migration if each step adds something. Otherwise only prints the steps. */
 export async function addTables({ db, resources }: OpenConfig, { random }: Runtime): Promise<void> {
   const tables = configuredTables(db, resources);
   if (tables.length === 0) return;

@@ -57,7 +57,7 @@ function missingModule(error: unknown): string | null {
   return url === undefined ? null : fileURLToPath(url);
 }
 
-/** Starts again when a module exists. Deno does not watch a file that does not exist. */
+/** Restarts when the missing module exists, because Deno does not watch missing files. */
 async function restartWith(module: string, configuration: string, clock: Clock): Promise<void> {
   while (!await pathExists(module)) {
     await new Promise<void>((resolve) => clock.after(200, resolve));

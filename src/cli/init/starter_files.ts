@@ -21,7 +21,7 @@ export interface Origin {
   readonly clone: string | null;
 }
 
-/** Returns the origin of a command line. A clone has TypeScript, and the package of npm has not. */
+/** Returns the origin for the URL of the main module. The npm package has no `.ts` files. */
 export function originOf(program: string): Origin {
   const url = new URL(program);
   if (url.protocol !== "file:") return { kind: "jsr", clone: null };
@@ -56,10 +56,10 @@ export function starterFiles(options: StarterOptions): ReadonlyMap<string, strin
   return files;
 }
 
-/** The folder of the files that replace those of the same names in a project of npm. */
+/** The folder with the files that, in a project for npm, replace files of the same names. */
 const npmFolder = "npm/";
 
-/** Replaces the tasks of Deno: Deno's tasks cannot start the Deno that npm has installed. */
+/** Replaces `deno task`, which cannot start the Deno that npm has installed. */
 function inNpm(text: string): string {
   return text.replaceAll("deno task cli", "npx resource-api")
     .replaceAll(/deno task (\w+)/g, "npm run $1");

@@ -44,7 +44,7 @@ export function tableChanges(
   };
 }
 
-/** A default may be a bigint. */
+/** Converts bigints, for example in defaults, because `JSON.stringify` rejects them. */
 function textOf(value: unknown): string {
   return JSON.stringify(value, (_, part) => typeof part === "bigint" ? `${part}n` : part);
 }

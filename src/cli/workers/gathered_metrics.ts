@@ -5,7 +5,7 @@ import type { ServeConfig } from "../../app/serve.ts";
 import { packReadings, unpackReadings } from "./packed_readings.ts";
 import type { MetricsOrder, ReadingsReport } from "./worker_process.ts";
 
-/** Reads the metrics of all workers from each of them, with the help of the supervisor. */
+/** Lets each worker read the metrics of all workers, with the help of the supervisor. */
 export class GatheredMetrics {
   readonly #report: (report: ReadingsReport) => Promise<void>;
   readonly #questions = new Map<number, (readings: readonly MetricReading[]) => void>();

@@ -19,7 +19,7 @@ export class WorkerGroup {
   readonly #options: WorkerGroupOptions;
   readonly #runtime: Runtime;
   readonly #processes = new Set<WorkerProcess>();
-  /** Workers start to listen one after the other: the balancer must know their order. */
+  /** Workers start to listen one after the other, so that the balancer knows their order. */
   readonly #listening = new Semaphore(1);
   readonly #metrics: MetricsGatherer;
   #balancer: KernelBalancer | null = null;
@@ -42,7 +42,7 @@ export class WorkerGroup {
     return worker;
   }
 
-  /** Starts a replacement. It listens when its app is ready. Rejects if the worker ends earlier. */
+  /** Starts a replacement, which listens when its app is ready. Rejects if it ends earlier. */
   async startReady(number: number): Promise<WorkerProcess> {
     const worker = this.#spawn(number);
     await worker.prepared;

@@ -121,7 +121,6 @@ export type WorkerReport =
   | { readonly kind: "left" }
   | ReadingsReport;
 
-/** The metrics of a worker. */
 export interface ReadingsReport {
   readonly kind: "readings";
   /** The number of the supervisor's order that requested the metrics, or null. */
