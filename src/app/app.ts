@@ -109,7 +109,7 @@ export interface RequestInfo {
   /** The address of the client, or of the last proxy between the client and the service. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
   /**
-   * A promise that settles when the response was sent or can no longer be sent. Without this
+   * A promise that resolves when the response was sent or can no longer be sent. Without this
    * promise, only the request's abort signal shows that the client of a live stream has
    * disconnected.
    */
