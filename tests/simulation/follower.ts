@@ -1,5 +1,6 @@
 import type { App } from "../../src/app/app.ts";
 import { EventSourceParser } from "../live/checker/event_source_parser.ts";
+import { FollowedRows } from "./followed_rows.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /** The list that a client follows. */
@@ -8,26 +9,16 @@ export interface Interest {
   readonly query: string;
 }
 
-type Item = Readonly<Record<string, unknown>>;
-
-/** A client of a live stream. It applies events to its rows, and checks each event. */
+/** A client of a live stream, whose every step the scheduler decides. */
 export class StreamFollower {
   readonly interest: Interest;
   readonly name: string;
-  /** The rows that the client has, by id. */
-  readonly rows = new Map<number, Item>();
-  readonly faults: string[] = [];
   readonly #scheduler: Scheduler;
   readonly #story: string[] = [];
-  readonly #seqs = new Map<number, number>();
-  #token = "";
-  #isSynced = false;
-  /** True after a reconnection: the client may then receive events again. */
-  #mayRepeat = false;
+  readonly #held = new FollowedRows();
   /** Takes a share of the bytes that have been sent and not been read. Null if there are none. */
   #arriving: ((share: number) => void) | null = null;
   #leaving: AbortController | null = null;
-  events = 0;
 
   constructor(interest: Interest, scheduler: Scheduler) {
     this.interest = interest;
@@ -40,7 +31,19 @@ export class StreamFollower {
   }
 
   get isSynced(): boolean {
-    return this.#isSynced;
+    return this.#held.isSynced;
+  }
+
+  get rows(): FollowedRows["rows"] {
+    return this.#held.rows;
+  }
+
+  get faults(): string[] {
+    return this.#held.faults;
+  }
+
+  get events(): number {
+    return this.#held.events;
   }
 
   get story(): readonly string[] {
@@ -50,9 +53,8 @@ export class StreamFollower {
   /** Connects at the last position. Waits for nothing. */
   connect(app: App): void {
     const leaving = this.#leaving = new AbortController();
-    this.#tell(`connects${this.#token === "" ? "" : " at a position"}`);
-    if (this.#token === "") this.#startOver();
-    else this.#mayRepeat = true;
+    this.#tell(`connects${this.#held.token === "" ? "" : " at a position"}`);
+    this.#held.connect();
     const ended = (error: unknown) => {
       if (this.#leaving !== leaving) return;
       this.#leaving = null;
@@ -73,7 +75,8 @@ export class StreamFollower {
 
   async #follow(app: App, signal: AbortSignal): Promise<void> {
     const headers: Record<string, string> = { "x-user": this.interest.user };
-    if (this.#token !== "") headers["last-event-id"] = this.#token;
+    const { token } = this.#held;
+    if (token !== "") headers["last-event-id"] = token;
     await this.#scheduler.pass("request", `subscribe ${this.name}`);
     const url = `http://test/api/items/subscribe?${this.interest.query}`;
     const response = await app.fetch(new Request(url, { headers, signal }));
@@ -88,11 +91,9 @@ export class StreamFollower {
     if (signal.aborted) return await leave();
     signal.addEventListener("abort", leave);
     const parser = new EventSourceParser((block) => {
-      if (block.event === null) {
-        if (block.hasId) this.#token = block.lastEventId;
-        this.#tell(block.hasId ? "position" : "comment");
-      } else this.#take(block.event.type, block.event.data);
-    }, this.#token);
+      this.#tell(block.event?.data ?? (block.hasId ? "position" : "comment"));
+      this.#held.take(block);
+    }, token);
     while (!signal.aborted) {
       const { value, done } = await reader.read();
       this.#scheduler.noteActivity();
@@ -104,51 +105,6 @@ export class StreamFollower {
       this.#arriving = null;
       parser.push(value);
     }
-  }
-
-  #take(type: string, text: string): void {
-    this.events++;
-    this.#tell(text);
-    const data: Item = JSON.parse(text);
-    if (type === "invalidate") return this.#startOver();
-    if (type === "existing") {
-      // A page contains a list of rows.
-      for (const item of data["items"] as readonly Item[]) {
-        const id = Number(item["id"]);
-        if (this.rows.has(id) && !this.#mayRepeat) this.#fault(`existing ${id} again`);
-        this.rows.set(id, item);
-      }
-      if (data["hasMore"] === false) this.#isSynced = true;
-      return;
-    }
-    // The member `item` of a change is a row.
-    const item = data["item"] as Item | undefined;
-    const id = Number(data["id"] ?? item?.["id"]);
-    const seq = Number(data["seq"]);
-    const known = this.#seqs.get(id) ?? -1;
-    if (seq <= known) {
-      if (!this.#mayRepeat) this.#fault(`${type} ${id} has ${seq} after ${known}`);
-      return;
-    }
-    this.#seqs.set(id, seq);
-    const isHeld = this.rows.has(id);
-    if (isHeld === (type === "added") && !this.#mayRepeat) {
-      this.#fault(`${type} ${id}, held: ${isHeld}`);
-    }
-    if (item === undefined) this.rows.delete(id);
-    else this.rows.set(id, item);
-  }
-
-  #startOver(): void {
-    this.rows.clear();
-    this.#seqs.clear();
-    this.#isSynced = false;
-    this.#mayRepeat = false;
-    this.#token = "";
-  }
-
-  #fault(text: string): void {
-    this.faults.push(text);
   }
 
   #tell(line: string): void {

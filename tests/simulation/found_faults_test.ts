@@ -6,7 +6,7 @@ import type { Driver } from "../../src/db/driver.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import { items } from "./service.ts";
+import { items } from "./items_config.ts";
 
 /** When another process writes, relative to a read. */
 const moments = { "before the read": "query", "after the position": "reads" } as const;

@@ -1,6 +1,7 @@
 import type { Database } from "../../src/db/database.ts";
+import { unknownMark } from "./item_requests.ts";
 import { orderBudget } from "./service.ts";
-import { unknownMark, type WritingParts } from "./writers.ts";
+import type { WritingParts } from "./writers.ts";
 
 interface Order {
   readonly key: string;

@@ -1,37 +1,15 @@
 import { type App, createApp } from "../../src/app/app.ts";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
-import { all } from "../../src/filter/builders.ts";
-import { rsql } from "../../src/filter/filter_text.ts";
 import { type LiveLimits, liveLimits } from "../../src/live/live_limits.ts";
-import { resource } from "../../src/resource/define/resource_definition.ts";
 import type { Observation, Runtime } from "../../src/runtime/runtime.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
 import { Chance } from "../live/checker/chance.ts";
 import type { DenoKv } from "../../src/kv/deno_kv.ts";
+import { items, itemsConfig, orders, paid, projects } from "./items_config.ts";
 import { Scheduler } from "./scheduler.ts";
 import { SimulatedPostgres } from "./simulated_postgres.ts";
 import { SimulatedKv } from "./simulated_kv.ts";
 import { CommitHints, simulatedDriver } from "./simulated_driver.ts";
-
-export const projects = table("projects", {
-  id: integer().primaryKey(),
-  ownerId: text().as("owner_id"),
-  name: text(),
-});
-
-export const items = table("items", {
-  id: integer().primaryKey(),
-  projectId: integer().as("project_id"),
-  rank: integer().notNull().default(0),
-  title: text(),
-  version: integer().notNull().default(1),
-});
-
-export const orders = table("orders", { id: integer().primaryKey(), title: text() });
-
-export const paid = table("paid", { id: integer().primaryKey(), title: text() });
 
 /** The budget of each user, who pays a token for each row in `paid`. */
 export const orderBudget = { capacity: 2, refillPerMinute: 0 };
@@ -107,46 +85,12 @@ interface ProcessOptions {
 }
 
 function openApp({ db, kv, storage, runtime }: ProcessOptions): Promise<App> {
-  const writers = { create: () => all(), update: () => all(), delete: () => all() };
-  const rows = (user: { readonly id: string }) =>
-    user.id === "root" ? all() : rsql`project.ownerId==${user.id}`;
-  const own = (user: { readonly id: string }) =>
-    user.id === "root" ? all() : rsql`ownerId==${user.id}`;
   return createApp({
     ...{ db, kv, runtime },
+    ...itemsConfig(orderBudget.capacity),
     idempotency: { storage },
-    abuseProtection: { budget: { classes: { authenticated: orderBudget } } },
-    secret: "a secret for the tests only",
-    subscribe: { maxPerUser: 1_000, maxPerAddress: 1_000 },
-    auth: {
-      middleware: async (context, next) => {
-        const id = context.req.header("x-user");
-        if (id !== undefined) context.set("user", { id });
-        await next();
-      },
-    },
-    resources: [
-      resource(orders, { id: orders.id, auth: writers, cost: free }),
-      resource(paid, { id: paid.id, auth: writers, cost: { ...free, create: 1 } }),
-      resource(projects, {
-        id: projects.id,
-        cost: free,
-        auth: { ...writers, read: own, subscribe: own },
-      }),
-      resource(items, {
-        id: items.id,
-        cost: free,
-        auth: { ...writers, read: rows, subscribe: rows },
-        etag: { versionField: items.version },
-        relations: {
-          project: { type: "belongsTo", resource: projects, foreignKey: items.projectId },
-        },
-      }),
-    ],
   });
 }
-
-const free = { read: 0, create: 0, update: 0, delete: 0 };
 
 /** Limits that a few rows and changes already reach. */
 function smallLimits(chance: Chance): Partial<LiveLimits> {

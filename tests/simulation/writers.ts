@@ -1,7 +1,16 @@
 import type { App } from "../../src/app/app.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { Chance } from "../live/checker/chance.ts";
-import { type Effect, History, type Operation, type RowState } from "./history.ts";
+import { type Effect, History, type RowState } from "./history.ts";
+import {
+  createItem,
+  deleteItem,
+  isSameItem,
+  type ItemRequest,
+  patchItem,
+  readItem,
+  recordItemRequest,
+} from "./item_requests.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /** The rows of the items before each schedule, by id. */
@@ -48,78 +57,26 @@ export class ItemWriter {
     const title = `t${chance.below(1_000_000)}`;
     switch (chance.below(10)) {
       case 0:
-        return await this.#create(id, title);
+        return await this.#send(
+          createItem(id, { projectId: this.#project(), rank: chance.below(10), title }),
+        );
       case 1:
-        return await this.#delete(id);
+        return await this.#send(deleteItem(id));
       case 2:
       case 3:
-        return await this.#patch(id, { projectId: this.#project() });
+        return await this.#send(patchItem(id, { projectId: this.#project() }));
       case 4:
       case 5:
         return await this.#giveProject();
       case 6:
-        return await this.#patch(id, { rank: chance.below(10) });
+        return await this.#send(patchItem(id, { rank: chance.below(10) }));
       case 7:
-        return await this.#patch(id, { title }, 1 + chance.below(3));
+        return await this.#send(patchItem(id, { title }, 1 + chance.below(3)));
       case 8:
-        return await this.#read(id);
+        return await this.#send(readItem(id));
       default:
-        return await this.#patch(id, { title });
+        return await this.#send(patchItem(id, { title }));
     }
-  }
-
-  async #create(id: number, title: string): Promise<void> {
-    const { chance } = this.#parts;
-    const body = { id, projectId: this.#project(), rank: chance.below(10), title };
-    const { id: _id, ...row } = { ...body, version: 1 };
-    const create: Effect = (state) => state === null ? row : undefined;
-    await this.#send(
-      id,
-      "POST",
-      "/api/items",
-      { body, effect: create },
-      (status) =>
-        status === 201 ? create : (state) => status === 409 && state !== null ? state : undefined,
-    );
-  }
-
-  async #patch(id: number, body: Readonly<Record<string, unknown>>, match?: number): Promise<void> {
-    const headers = match === undefined ? {} : { "if-match": `W/"${match}"` };
-    const patched: Effect = (state) =>
-      state === null || (match !== undefined && state["version"] !== match)
-        ? undefined
-        : { ...state, ...body, version: Number(state["version"]) + 1 };
-    const request = { body, headers, effect: patched };
-    await this.#send(id, "PATCH", `/api/items/${id}`, request, (status, row) => (state) => {
-      const { id: _id, ...expected } = row ?? {};
-      if (status === 200) {
-        const next = patched(state);
-        return next !== undefined && isSame(next, expected) ? next : undefined;
-      }
-      if (status === 404) return state === null ? null : undefined;
-      return status === 412 && state !== null && state["version"] !== match ? state : undefined;
-    });
-  }
-
-  async #delete(id: number): Promise<void> {
-    const effect: Effect = (state) => state === null ? undefined : null;
-    await this.#send(
-      id,
-      "DELETE",
-      `/api/items/${id}`,
-      { effect },
-      (status) => (state) =>
-        status === 204 ? effect(state) : status === 404 && state === null ? null : undefined,
-    );
-  }
-
-  async #read(id: number): Promise<void> {
-    const request = { effect: (state: RowState) => state };
-    await this.#send(id, "GET", `/api/items/${id}`, request, (status, row) => (state) => {
-      if (status === 404) return state === null ? null : undefined;
-      const { id: _id, ...found } = row ?? {};
-      return status === 200 && isSame(state, found) ? state : undefined;
-    });
   }
 
   async #giveProject(): Promise<void> {
@@ -129,20 +86,13 @@ export class ItemWriter {
   }
 
   /** Sends a request that concerns one row, and records it. */
-  async #send(
-    id: number,
-    method: string,
-    path: string,
-    { effect, ...sent }: SentRequest & { readonly effect: Effect },
-    answered: (status: number, row: Readonly<Record<string, unknown>> | null) => Effect,
-  ): Promise<void> {
-    const { history } = this;
-    const operation = history.begin(id, `${method} ${JSON.stringify(sent)}`, effect);
-    const { status, text } = await this.#request(method, path, sent);
-    note(operation, `${status} ${text}`);
-    if (status !== 503) {
-      history.end(operation, answered(status, status < 300 && text !== "" ? rowOf(text) : null));
-    } else if (!text.includes(unknownMark)) history.drop(operation);
+  async #send(request: ItemRequest): Promise<void> {
+    const { method, path, body, headers } = request;
+    await recordItemRequest(
+      this.history,
+      request,
+      () => this.#request(method, path, { body, headers }),
+    );
   }
 
   async #request(method: string, path: string, { body, headers }: SentRequest) {
@@ -251,7 +201,7 @@ export class ItemWriter {
   readAll(rows: ReadonlyMap<number, RowState>): void {
     for (const id of ids) {
       const found = rows.get(id) ?? null;
-      const read: Effect = (state) => isSame(state, found) ? state : undefined;
+      const read: Effect = (state) => isSameItem(state, found) ? state : undefined;
       this.history.end(this.history.begin(id, `end ${JSON.stringify(found)}`, read), read);
     }
   }
@@ -259,29 +209,11 @@ export class ItemWriter {
 
 interface SentRequest {
   readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 interface SqlWrite {
   readonly text: string;
   /** Returns the effect on the row with an id, or null if there is none. */
   effectOn(id: number): Effect | null;
-}
-
-/** A part of the message of a write whose outcome is unknown. */
-export const unknownMark = "was lost while the write was confirmed";
-
-function note(operation: Operation, text: string): void {
-  Object.assign(operation, { label: `${operation.label}: ${text}` });
-}
-
-function rowOf(text: string): Readonly<Record<string, unknown>> {
-  // The response to a write of one row is the row.
-  return JSON.parse(text) as Readonly<Record<string, unknown>>;
-}
-
-function isSame(left: RowState, right: RowState): boolean {
-  if (left === null || right === null) return left === right;
-  const names = ["projectId", "rank", "title", "version"];
-  return names.every((name) => (left[name] ?? null) === (right[name] ?? null));
 }
