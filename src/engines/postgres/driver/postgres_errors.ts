@@ -23,7 +23,7 @@ export function toPostgresError(
     ? "no-returning"
     : isStalePlan(error)
     ? "retryable"
-    : !mayBeCommitted && (readOnlyCodes.has(code) || writesInQuery(code, error))
+    : sent === "read" && readOnlyCodes.has(code) || !mayBeCommitted && writesInQuery(code, error)
     ? "writing-read"
     : sent !== "read" && isMissingInFunction(code, error)
     ? "broken-table"

@@ -55,6 +55,10 @@ export function translate(
 /** Matches most statements that write rows. MERGE, WITH and functions can write rows, too. */
 export const writesRows = /^(?:INSERT|UPDATE|DELETE)\b/;
 
+/** Matches statements that a read-only database rejects. Views and functions can also write. */
+export const needsWriting =
+  /^(?:INSERT|UPDATE|DELETE|MERGE)\b|^WITH\b[^]*?\b(?:INSERT|UPDATE|DELETE|MERGE)\b|\bFOR UPDATE\b/;
+
 const writeCommands: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 
 export function toPostgresText(value: SqlValue): string | null {

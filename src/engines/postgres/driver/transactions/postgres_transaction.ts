@@ -6,7 +6,7 @@ import type { Connection, QueryResult } from "../../../../db/driver.ts";
 import type { CommitListeners, TransactionGuard } from "../../../../db/transact.ts";
 import type { PostgresConnection, PostgresResult } from "../postgres_connection.ts";
 import { toPostgresError } from "../postgres_errors.ts";
-import { runStatement, translate, writesRows } from "../run_statement.ts";
+import { needsWriting, runStatement, translate } from "../run_statement.ts";
 
 export interface TransactionParts {
   readonly guard: TransactionGuard;
@@ -108,7 +108,7 @@ class PostgresTransaction implements Connection {
       return await this.#runStatement(this.#connection, statement);
     } catch (error) {
       // Nothing is committed yet, so a lost connection cannot leave an unknown outcome.
-      const sent = writesRows.test(statement.text) ? "part" : "read";
+      const sent = needsWriting.test(statement.text) ? "part" : "read";
       throw translate(error, statement, sent, this.#raisedMessages);
     }
   }
