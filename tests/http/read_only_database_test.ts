@@ -1,9 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { openDatabase } from "../../src/engines/open_database.ts";
-import { all } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/resource_definition.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import { all, integer, openDatabase, resource, table, text } from "../../mod.ts";
 import { insertRows, userHeader, withService } from "../support/http.ts";
 import { testOnPostgres } from "../support/postgres_tests.ts";
 import { run } from "../support/scratch.ts";

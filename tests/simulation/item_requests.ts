@@ -84,7 +84,7 @@ export async function recordItemRequest(
   if (response === null) return "unknown";
   const { status, text } = response;
   note(operation, `${status} ${text}`);
-  if (status !== 503) {
+  if (status !== 503 && !text.includes("/query-too-expensive")) {
     const row: Row | null = status < 300 && text !== "" ? JSON.parse(text) : null;
     history.end(operation, answered(status, row));
     return "ok";

@@ -2,11 +2,14 @@
 import { runOrThrow } from "./debian_packages.ts";
 import { findBinaries, serverOwner } from "./postgres_programs.ts";
 import { freePort } from "./ports.ts";
+import { childrenOf } from "./process_tree.ts";
 
 /** One server over one folder, on a port that it keeps. */
 export interface MortalPostgres extends AsyncDisposable {
   /** Of its administrator. */
   readonly url: string;
+  /** The process ids of the running server: its first process, then the processes that it started. */
+  processes(): readonly number[];
   start(): Promise<void>;
   /** Ends it in good order. */
   stop(): Promise<void>;
@@ -86,6 +89,10 @@ async function started(machine: Machine): Promise<MortalPostgres> {
   await start();
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    processes() {
+      const [first = ""] = Deno.readTextFileSync(`${data}/postmaster.pid`).split("\n");
+      return [Number(first), ...childrenOf(Number(first))];
+    },
     start,
     stop: () => stop("fast"),
     crash: () => stop("immediate"),

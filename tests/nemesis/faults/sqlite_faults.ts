@@ -1,0 +1,97 @@
+/** Faults of a SQLite file and of the disk. */
+import { DatabaseSync } from "node:sqlite";
+import { sleep } from "../../../src/runtime/runtime.ts";
+import { SqlitePlace, type World } from "../world.ts";
+import type { Fault } from "./fault.ts";
+
+type Work = (place: SqlitePlace, world: World) => Promise<void>;
+
+function fault(name: string, work: Work): Fault {
+  return {
+    name,
+    engines: ["sqlite"],
+    async run(world) {
+      if (!(world.place instanceof SqlitePlace)) throw new Error(`${name} needs SQLite`);
+      await work(world.place, world);
+    },
+  };
+}
+
+export const sqliteFaults: readonly Fault[] = [
+  fault("another process holds the write lock", async ({ file }, { hold }) => {
+    using other = new DatabaseSync(file, { timeout: 10_000 });
+    other.exec("BEGIN IMMEDIATE");
+    await hold(7_000);
+    other.exec("ROLLBACK");
+  }),
+  fault("others take the write lock again and again", async ({ file }) => {
+    using other = new DatabaseSync(file, { timeout: 10_000 });
+    for (let times = 0; times < 15; times++) {
+      other.exec("BEGIN IMMEDIATE");
+      await sleep(100);
+      other.exec("ROLLBACK");
+      await sleep(20);
+    }
+  }),
+  {
+    ...fault("disk full", ({ folders }, { hold }) => fill(folders.database, () => hold(4_000))),
+    missing: await smallDisksAreMissing(),
+  },
+  {
+    ...fault(
+      "disk of the store full",
+      ({ folders }, { hold }) => fill(folders.store, () => hold(4_000)),
+    ),
+    missing: await smallDisksAreMissing(),
+    hitsStore: true,
+  },
+];
+
+/** Why no small file system can be mounted. */
+export async function smallDisksAreMissing(): Promise<string | null> {
+  const found = await mountSmallDisk().catch((error) => String(error));
+  if (typeof found === "string") return found;
+  await found[Symbol.asyncDispose]();
+  return null;
+}
+
+/** A file system of few megabytes in memory. */
+export async function mountSmallDisk(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await Deno.makeTempDir({ prefix: "resource-api-disk-" });
+  await runProgram("mount", ["-t", "tmpfs", "-o", "size=64m", "tmpfs", path]);
+  return {
+    path,
+    async [Symbol.asyncDispose]() {
+      await runProgram("umount", ["-l", path]);
+      await Deno.remove(path);
+    },
+  };
+}
+
+async function runProgram(program: string, args: readonly string[]): Promise<void> {
+  const command = new Deno.Command(program, { args: [...args], stdin: "null", stdout: "null" });
+  const { success, stderr } = await command.output();
+  if (!success) throw new Error(`no ${program}: ${new TextDecoder().decode(stderr).trim()}`);
+}
+
+/** Fills a file system except for a few bytes, and keeps it full. */
+async function fill(folder: string, work: () => Promise<void>): Promise<void> {
+  const path = `${folder}/filling`;
+  using file = await Deno.open(path, { write: true, create: true });
+  let isOver = false;
+  const filling = (async () => {
+    for (let size = 2 ** 20; !isOver;) {
+      try {
+        await file.write(new Uint8Array(size));
+      } catch {
+        // Halved until not even one page fits.
+        if (size > 4_096) size /= 2;
+        else await sleep(5);
+      }
+    }
+  })();
+  await work();
+  isOver = true;
+  await filling;
+  await Deno.remove(path);
+}

@@ -1,0 +1,104 @@
+/** Attacks a running service with faults, and compares what it did with what it promised. */
+import { openDatabase } from "../../src/engines/open_database.ts";
+import { Chance } from "../live/checker/chance.ts";
+import { items, orders, paid, projects } from "../simulation/items_config.ts";
+import { scratchFolder } from "../support/scratch.ts";
+import { Requests } from "./clients.ts";
+import type { Fault } from "./faults/fault.ts";
+import { postgresFaults } from "./faults/postgres_faults.ts";
+import { serviceFaults } from "./faults/service_faults.ts";
+import { mountSmallDisk, smallDisksAreMissing, sqliteFaults } from "./faults/sqlite_faults.ts";
+import { runRounds } from "./rounds.ts";
+import type { Outcomes } from "./writers.ts";
+import { type Engine, type Place, PostgresPlace, SqlitePlace, startMembers } from "./world.ts";
+
+export interface NemesisOptions {
+  readonly engine: Engine;
+  readonly seed: number;
+  /** No round begins after this time. 0: each fault happens once, for a second at most. */
+  readonly seconds: number;
+  /** Names of faults, or parts of names. Default: all of the engine. */
+  readonly faults?: readonly string[] | undefined;
+  /** Default: `log` prints nothing. */
+  log?(line: string): void;
+  readonly stopping?: AbortSignal;
+}
+
+/** What happened to one kind of fault. */
+export interface FaultCounts {
+  count: number;
+  /** The longest time from the end of the fault until every process served again. */
+  recoveredMs: number;
+  /** The longest time after that until each stream and list agreed. */
+  agreedMs: number;
+  wrong: number;
+}
+
+export interface NemesisOutcome {
+  readonly faults: ReadonlyMap<string, FaultCounts>;
+  readonly skipped: ReadonlyMap<string, string>;
+  readonly outcomes: Outcomes;
+  readonly rounds: number;
+  readonly events: number;
+  /** Acknowledged writes that an asynchronous standby had not received. */
+  readonly lostByStandby: number;
+  readonly slowestMs: number;
+  readonly wrong: readonly string[];
+}
+
+export function faultsOf(engine: Engine, names?: readonly string[]): readonly Fault[] {
+  return [...serviceFaults, ...postgresFaults, ...sqliteFaults].filter((fault) =>
+    fault.engines.includes(engine) &&
+    (names === undefined || names.some((name) => fault.name.includes(name)))
+  );
+}
+
+/**
+ * Runs rounds of faults until the time is over. The seed decides the faults and the requests. Their
+ * points in time also depend on the machine.
+ */
+export async function runNemesis(options: NemesisOptions): Promise<NemesisOutcome> {
+  const { engine, seed, faults: names } = options;
+  const all = faultsOf(engine, names);
+  if (all.length === 0) throw new Error(`Cannot run the nemesis: no fault is named ${names}`);
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await scratchFolder());
+  const { place, store } = await openPlace(engine, folder.path, stack);
+  await createRows(place);
+  const chance = new Chance(seed);
+  const wrong: string[] = [];
+  const requests = stack.use(new Requests((text) => wrong.push(text)));
+  const members = await startMembers(place, store);
+  stack.defer(async () => {
+    await Promise.all(members.map((member) => member.stop()));
+  });
+  const skipped = new Map(
+    all.flatMap(({ name, missing = null }) => missing === null ? [] : [[name, missing]]),
+  );
+  const faults = all.filter(({ name }) => !skipped.has(name));
+  const totals = await runRounds({ ...options, faults, place, members, chance, requests, wrong });
+  return { ...totals, skipped, slowestMs: requests.slowestMs, wrong };
+}
+
+async function openPlace(
+  engine: Engine,
+  folder: string,
+  stack: AsyncDisposableStack,
+): Promise<{ readonly place: PostgresPlace | SqlitePlace; readonly store: string }> {
+  if (engine === "postgres") {
+    return { place: stack.use(await PostgresPlace.open()), store: `${folder}/store.kv` };
+  }
+  const isSmall = await smallDisksAreMissing() === null;
+  const disk = async () => isSmall ? stack.use(await mountSmallDisk()).path : folder;
+  const folders = { database: await disk(), store: await disk() };
+  return { place: new SqlitePlace(folders), store: `${folders.store}/store.kv` };
+}
+
+async function createRows({ url }: Place): Promise<void> {
+  const db = await openDatabase(url);
+  await db.createTables([projects, items, orders, paid]);
+  const text = `INSERT INTO projects (id, owner_id, name)
+    VALUES (1, 'ada', 'a'), (2, 'bob', 'b'), (3, 'ada', 'c')`;
+  await db.query({ text, values: [] });
+  await db.close();
+}
