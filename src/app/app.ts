@@ -109,9 +109,9 @@ export interface RequestInfo {
   /** The address of the client, or of the last proxy between the client and the service. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
   /**
-   * A promise that resolves when the response was sent or can no longer be sent. Without this
-   * promise, only the request's abort signal shows that the client of a live stream has
-   * disconnected.
+   * A promise that resolves or rejects when the response was sent or can no longer be sent.
+   * Without this promise, only the request's abort signal shows that the client of a live stream
+   * has disconnected.
    */
   readonly completed?: Promise<unknown> | undefined;
 }

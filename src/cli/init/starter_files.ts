@@ -21,7 +21,7 @@ export interface Origin {
   readonly clone: string | null;
 }
 
-/** Returns the origin for the URL of the main module. The npm package has no `.ts` files. */
+/** Returns the origin for the URL of the main module, which is no `.ts` file in the npm package. */
 export function originOf(program: string): Origin {
   const url = new URL(program);
   if (url.protocol !== "file:") return { kind: "jsr", clone: null };
