@@ -2,7 +2,7 @@ import type { Transport } from "./transport.ts";
 
 /**
  * The key under which a client and each of its resources expose the transport. Functions outside
- * the client, such as `createOutbox`, read it, even if they are from another copy of the package.
+ * the client, such as `createOutbox`, use the key, even in another copy of the package.
  */
 export const handle: unique symbol = Symbol.for("resource-api");
 

@@ -45,7 +45,7 @@ export interface LineError extends RecordFault {
 export interface ImportOutcome {
   /** The number of rows that were read from the body. */
   readonly rows: number;
-  /** The number of written rows. In an import with one transaction, it is 0 until the commit. */
+  /** The number of written rows. In an import with one transaction, 0 until the commit. */
   readonly written: number;
 }
 

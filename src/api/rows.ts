@@ -13,7 +13,7 @@ export type IncludeOf<R extends ApiResource> =
   | `${RelationOf<R>}${"." | "(" | " "}${string}`
   | ` ${string}`;
 
-/** @internal The fields of a literal list of sort keys. A live list adds them to `select`. */
+/** @internal The fields of a literal list of sort keys. A live list adds each field to `select`. */
 export type FieldsOfOrder<Order extends ArrayLike<unknown>> = OrderedBy<
   number extends Order["length"] ? never : Order[number]
 >;
@@ -52,7 +52,7 @@ export interface Page<Row> {
 /** The names of the relations of a resource. */
 export type RelationOf<R extends ApiResource> = keyof R["relations"] & string;
 
-/** @internal A row. Of the fields listed in `onSelect`, it has only those that `select` names. */
+/** @internal A row, without the fields of `onSelect` that `select` does not name. */
 type ReadRow<R extends ApiResource, Fields> = R extends { readonly onSelect: infer Name }
   ? [keyof R["row"]] extends [Fields] ? R["row"]
   : Omit<R["row"], Name & string> & Required<Pick<R["row"], Name & Fields & keyof R["row"]>>
@@ -122,7 +122,7 @@ type IncludedAggregates<R extends ApiResource, Included> = [MetricsIn<Included>]
     };
   };
 
-/** The types of one resource in an `Api`. The command `resource-api types` writes them. */
+/** The types of one resource in an `Api`. The command `resource-api types` writes these types. */
 export interface ApiResource {
   /** The path of the resource, such as `/api/posts`. */
   readonly path: string;

@@ -6,15 +6,15 @@ export interface Transport {
   readonly baseUrl: string;
   /** The path of the service, such as `/api`. */
   readonly basePath: string;
-  /** The environment of the client. `pageEnvironmentOf` completes it. */
+  /** The environment of the client. `pageEnvironmentOf` adds the members that are missing. */
   readonly environment: RequestEnvironment & Partial<ClientEnvironment>;
   /** The source of the current bearer token. */
   readonly tokens: { current(): Promise<Bearer> };
   /**
-   * Sends a request: adds the token, refreshes it once after a 401, and solves challenges (proof of
-   * work or CAPTCHA). Returns the service's JSON, an event stream, or a 304. Throws a
+   * Sends a request: adds the token, refreshes the token once after a 401, and solves challenges
+   * (proof of work or CAPTCHA). Returns the service's JSON, an event stream, or a 304. Throws a
    * {@link ServiceError} for other responses, such as a proxy's page with status 200. If the signal
-   * aborts, throws its reason.
+   * aborts, throws the signal's reason.
    */
   send(request: ClientRequest): Promise<Response>;
   /** Objects that all parts of a client share, such as the connection of its live lists. */
@@ -23,7 +23,7 @@ export interface Transport {
 
 /** A bearer token, or no token if `value` is empty. */
 export interface Bearer {
-  /** The token as its source returned it. */
+  /** The token, exactly as the source of tokens returned it. */
   readonly value?: string | null | undefined | false;
 }
 

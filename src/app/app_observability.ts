@@ -34,7 +34,7 @@ export interface RequestObservers {
   readonly clock: Clock;
 }
 
-/** Wraps an app's `fetch`. Measures each request until its response begins, and reports it. */
+/** Wraps an app's `fetch`. Reports each request, with the time until the response began. */
 export function observeRequests(
   { fetch }: Pick<HonoApp, "fetch">,
   { findRoute, metrics, observe, clock }: RequestObservers,

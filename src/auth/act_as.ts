@@ -10,7 +10,7 @@ export interface ActAsIdentity {
 }
 
 /**
- * Makes the database determine the rights of users, by its own roles and row-level policies. The
+ * Makes the database determine the rights of users, by database roles and row-level policies. The
  * statements of each request run with the role and settings of its user.
  */
 export interface ActAsOptions {

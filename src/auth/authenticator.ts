@@ -3,7 +3,7 @@ import type { User } from "./authorize.ts";
 
 /** The result of identifying a request: its user, and when the credential expires. */
 export interface Identification {
-  /** The user. One credential always has the same object, because streams are grouped by object. */
+  /** The user: always the same object for a credential, because streams are grouped by object. */
   readonly user: User;
   /** When the credential expires, in milliseconds since 1970; undefined if unknown. */
   readonly expiresAt?: number | undefined;

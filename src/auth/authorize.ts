@@ -44,7 +44,7 @@ export function authorize(
 
 /** Called before the body is read. Throws 401 without a user, and 403 if no user has access. */
 export function requireAccess(access: Access, user: User | null, policy: AccessPolicy): void {
-  // Does not call a public scope yet, because its result can be different later.
+  // Does not call a public scope here, because the scope can return other rows later.
   if (policy.public.has(access) || policy.publicScopes.has(access)) return;
   requireUser(access, user);
   if (!policy.scopes.has(access)) throw forbidden(access);

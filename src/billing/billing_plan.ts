@@ -31,7 +31,7 @@ export const plansOptionRule = listOf(
   "plans, { key, priceId, … }",
   groupOf<BillingPlan>()({
     key: shortText().required(),
-    // Metadata of a checkout contains `id*quantity`, separated by spaces, so ids have neither.
+    // A checkout's metadata lists `id*quantity` with spaces between: ids contain no `*` or space.
     priceId: shortText().fitting("an id without spaces", (id) => /^[^\s*]+$/.test(id)).required(),
     name: shortText(),
     type: oneOf("subscription", "one_time", "usage"),

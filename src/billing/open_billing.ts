@@ -57,8 +57,9 @@ export interface BillingOptions extends WebhookCallbacks {
   /** True if a checkout may contain prices that belong to no plan. Default: false. */
   readonly anyPrice?: boolean | undefined;
   /**
-   * The secret for codes that mark this service's checkouts. In a list, the first secret creates
-   * codes, and all verify them. Default: `SERVICE_SECRET`, or a random secret in `kv`.
+   * The secret for the codes that prove that this service created a checkout. In a list, the first
+   * secret creates codes, and every secret verifies codes. Default: `SERVICE_SECRET`, or a random
+   * secret in `kv`.
    */
   readonly secret?: string | readonly string[] | undefined;
   /** True if webhook deliveries need no valid signature, even in production. Default: false. */

@@ -108,7 +108,7 @@ export function tokenAuth(rights: CliRights): AuthOptions | undefined {
     const credentials = checkToken(context.req.header("authorization"), token);
     if (credentials === "wrong") throw unauthorized("This is not the token that was printed");
     if (credentials === "right") context.set("user", { id: operatorId });
-    // If reads need the token, callers without it do not even see descriptions of tables.
+    // If reads need the token, callers without the token do not even see descriptions of tables.
     else if (readsNeedToken) {
       throw unauthorized("This needs the token that was printed at the start");
     }

@@ -37,7 +37,7 @@ export function readCommandWords<Options extends CommandOptions>(
   return words;
 }
 
-/** `verbs` lists the options that not all verbs have. Any other verb refuses such an option. */
+/** `verbs` lists the options of single verbs. The other verbs refuse such an option. */
 export function readVerbWords<Options extends CommandOptions, Verb extends string>(
   command: string,
   args: readonly string[],

@@ -53,7 +53,7 @@ function reasonOf(error: unknown): string {
     : `${error.message} (${relative(Deno.cwd(), fileURLToPath(place))})`;
 }
 
-/** Returns the first position in a stack trace that is neither in this package nor in others. */
+/** Returns the first position in a stack trace that is not in a package. */
 export function placeInUserCode(stack: string): string | undefined {
   return stack.match(/file:\/\/[^\s()]+:\d+:\d+/g)
     ?.find((one) => !one.startsWith(ownCode) && !one.includes("/node_modules/"));

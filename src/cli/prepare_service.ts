@@ -71,7 +71,7 @@ export async function prepareService(
   return withOptions(service, command);
 }
 
-/** Not a literal in `import()`, because Deno would download its packages at every start. */
+/** Not a literal in `import()`: Deno would download the packages of the module at every start. */
 const supabaseModule = "./database/act_as_supabase.ts";
 
 /** The options that are invalid with a configuration file, and its settings to use instead. */

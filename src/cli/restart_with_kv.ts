@@ -33,7 +33,7 @@ export async function restartWithKv(
   return code;
 }
 
-/** Ends this process with its parent: `by`, or else the caller of {@link restartWithKv}, if any. */
+/** Ends this process after its parent `by`. Default: the process that ran {@link restartWithKv}. */
 export function exitWithParent(clock: Clock, by?: string, end: Deno.Signal = "SIGTERM"): void {
   const parent = by ?? Deno.env.get(parentVariable);
   if (parent === undefined) return;

@@ -38,7 +38,7 @@ export async function checkService(command: CheckCommand): Promise<readonly Find
   const isTried = unavailable.length === 0 && config.actAs === undefined;
   const forbidden = isTried ? await forbiddenWrites(config) : [];
   await app.close();
-  // The tables of a database without a configuration cannot differ from their declaration.
+  // Without a configuration, no table can differ from its declaration, so notices are no findings.
   const level = start.database === null ? "finding" : "notice";
   return [
     ...findings,

@@ -37,7 +37,7 @@ class ReopeningService {
   #opened: OpenService | null = null;
   #reopening: ReplaceableApp | null = null;
   #known: TableStates = new Map();
-  /** How the current app records changes. */
+  /** The fingerprint of the triggers that record changes for the current app. */
   #installed = "";
   /** The schema version at the last check; null if the database did not respond. */
   #version: string | null = null;

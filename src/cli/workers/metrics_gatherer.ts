@@ -31,7 +31,7 @@ export class MetricsGatherer {
     this.#last.delete(worker);
   }
 
-  /** Stores the readings of a worker. If the worker asks for it, sends the readings of all. */
+  /** Stores the readings of a worker. If the worker asks, sends it the readings of all workers. */
   take(worker: MeasuredWorker, { order, question, readings }: ReadingsReport): void {
     this.#last.set(worker, unpackReadings(readings));
     if (order !== null) this.#waiting.get(order)?.();

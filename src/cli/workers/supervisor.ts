@@ -86,7 +86,7 @@ export class WorkerGroup {
     await this.#untilEnded(worker);
   }
 
-  /** Stops all workers and waits for their end. `signal` is null if the workers already have it. */
+  /** Stops all workers and waits for their end. Pass null if the workers already got the signal. */
   async stop(signal: StopSignal | null): Promise<void> {
     this.#isStopping = true;
     await Promise.all([...this.#processes].map(async (worker) => {

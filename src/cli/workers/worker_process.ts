@@ -72,7 +72,7 @@ export function startWorker(
     events.onLeft();
     ended.resolve(how);
     for (const { promise, reject } of [prepared, listening, ready]) {
-      // Some of these promises have no reader. An unhandled rejection would end this process.
+      // Some of these promises are never awaited. An unhandled rejection would end this process.
       promise.catch(() => {});
       reject(new WorkerEnded(how));
     }
