@@ -27,6 +27,8 @@ const serveHelp = `Options:
       --changes-schema NAME the schema of Postgres for the log of changes; with --write
       --pooler URL     a pooler of Postgres in transaction mode, for requests; DATABASE is then the
                        direct URL, which hears the changes of other processes
+      --replica URL    a standby of Postgres that runs reads in place of DATABASE; may be given several
+                       times
       --schema NAMES   the schemas of Postgres to serve, as a,b or '*' for all; tables of all but the
                        first are at schema.table
       --key VIEW=COLUMN the key of a view, a,b for a composite one; may be given several times

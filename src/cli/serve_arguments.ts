@@ -27,7 +27,14 @@ export function parseServeArguments(args: readonly string[]) {
   if (pooler !== null && (!isServerUrl(place ?? "") || changesSchema !== null)) {
     throw new Misuse("The option --pooler belongs to a Postgres, and excludes --changes-schema");
   }
-  const database = pooler === null ? place : withParameter(place ?? "", "pooler", pooler);
+  const replicas = words.strings("replica");
+  if (replicas.length > 0 && !isServerUrl(place ?? "")) {
+    throw new Misuse("The option --replica belongs to a Postgres");
+  }
+  const pooled = pooler === null ? place : withParameter(place ?? "", "pooler", pooler);
+  const database = replicas.length === 0
+    ? pooled
+    : withParameter(pooled ?? "", "replicas", replicas.join(" "));
   if (extra !== undefined) {
     if (/^[a-z]+$/.test(place ?? "")) {
       throw new Misuse(`There is no command ${place}: to serve ${extra}, name it alone`);
@@ -94,6 +101,7 @@ const serveOptions = {
   ...optionsOf("boolean", "public", "write", "triggers", "search", "ui", "watch-schema", "users"),
   ...additionOptions,
   key: { type: "string", multiple: true },
+  replica: { type: "string", multiple: true },
   config: configOption,
   workers: { type: "string", short: "w" },
   help: { type: "boolean", short: "h" },
@@ -105,6 +113,7 @@ const ofDatabase = [
   "mounted-at",
   "write",
   "pooler",
+  "replica",
   "schema",
   "key",
   "functions",

@@ -53,6 +53,8 @@ export interface ReadLimits {
   readonly timeoutMs: number;
   /** True if the read is known to be slow. The driver then runs it in a thread from the start. */
   readonly isLong?: boolean;
+  /** True if a replica may run the read. A read before a write needs the primary. */
+  readonly allowsReplica?: boolean;
 }
 
 /**
@@ -114,12 +116,32 @@ export interface Driver extends Connection {
    * of open connections rely on. Absent if connections cache no plans.
    */
   renewConnections?(): void;
+  /** The servers that run reads in place of the primary. Absent without such servers. */
+  readonly replicas?: readonly DriverReplica[];
   /** Returns the use of the driver's pool of connections. Absent if the driver has no pool. */
   poolUsage?(): PoolUsage;
   /** Sets the observer of errors that do not make a request fail. */
   observeBy?(observe: Observer): void;
   /** Waits for running work, then closes the database. */
   close(): Promise<void>;
+}
+
+/** A server that runs reads in place of the primary. */
+export interface DriverReplica {
+  readonly driver: Driver;
+  readonly counts: ReplicaCounts;
+  /** Rejects if the server cannot run reads now. */
+  check(): Promise<void>;
+}
+
+/** How many reads a replica ran, and how many of its reads the primary ran instead. */
+export interface ReplicaCounts {
+  /** The reads that the replica ran. */
+  read: number;
+  /** The reads that waited in vain for the replica to receive the changes of the primary. */
+  late: number;
+  /** The reads that failed on the replica. */
+  failed: number;
 }
 
 /** The use of a pool of connections. */

@@ -32,12 +32,23 @@ export interface PostgresServers {
   readonly primary: string;
   /** The URL of the pooler that the requests use. Default: requests use direct connections. */
   readonly pooler?: string | undefined;
+  /**
+   * The URLs of standby servers. They run the reads of lists, counts, aggregates, searches and
+   * exports. Default: none.
+   */
+  readonly replicas?: readonly string[] | undefined;
 }
 
-export function urlOfServers({ primary, pooler, ...unknown }: PostgresServers): string {
-  const areStrings = typeof primary === "string" && typeof (pooler ?? "") === "string";
+export function urlOfServers(
+  { primary, pooler, replicas = [], ...unknown }: PostgresServers,
+): string {
+  const areStrings = Array.isArray(replicas) &&
+    [primary, pooler ?? "", ...replicas].every((url) => typeof url === "string");
   if (!areStrings || Object.keys(unknown).length > 0) {
-    throw new Error("Cannot open the database: several servers are { primary: URL, pooler: URL }");
+    throw new Error(
+      "Cannot open the database: several servers are { primary: URL, pooler: URL, replicas: [URL] }",
+    );
   }
-  return pooler === undefined ? primary : withParameter(primary, "pooler", pooler);
+  const pooled = pooler === undefined ? primary : withParameter(primary, "pooler", pooler);
+  return replicas.length === 0 ? pooled : withParameter(pooled, "replicas", replicas.join(" "));
 }

@@ -141,6 +141,11 @@ function healthPages(options: ServicePagesOptions): readonly ServicePage[] {
     ...databaseCheck(driver),
     name: index === 0 ? "database" : `database ${index + 1}`,
   }));
+  const replicas = databases.flatMap(({ replicas = [] }) => replicas);
+  if (replicas.length > 0) {
+    const run = async () => await Promise.all(replicas.map((replica) => replica.check()));
+    checks.push({ name: "replicas", isDispensable: true, run });
+  }
   if (store !== null) checks.push(storeCheck(store, isStoreDispensable));
   // All requests except searches work without the search index.
   if (search !== null) checks.push({ name: "search", isDispensable: true, run: search });

@@ -5,12 +5,21 @@ import { minStreamedLength } from "../../protocol/text_stream.ts";
 import { addressGroup } from "../../guard/client_address.ts";
 import type { ResourceCall } from "../model/operation.ts";
 
-/** Returns the connection for all reads except reads by key. Limits the time and the bytes. */
+/**
+ * Returns the connection for all reads of a response except reads by key. Limits the time and the
+ * bytes. A replica may run the reads.
+ */
 export function limitedReadConnection(
   call: ResourceCall,
   maxBytes = call.resource.readCosts.maxAnswerBytes,
 ): Connection {
-  return call.resource.driver.reads(new CallLimits(call, maxBytes));
+  return call.resource.driver.reads(new CallLimits(call, maxBytes, true));
+}
+
+/** Like {@link limitedReadConnection}, for reads that decide what a write changes. */
+export function primaryReadConnection(call: ResourceCall): Connection {
+  const { driver, readCosts } = call.resource;
+  return driver.reads(new CallLimits(call, readCosts.maxAnswerBytes));
 }
 
 export function limitedWork<T>(call: ResourceCall, work: () => Promise<T>): Promise<T> {
@@ -42,9 +51,11 @@ export function responseReadConnection(call: ResourceCall): Connection {
 class CallLimits implements ReadLimits {
   readonly maxBytes: number;
   readonly timeoutMs: number;
+  readonly allowsReplica: boolean;
   readonly #call: ResourceCall;
 
-  constructor(call: ResourceCall, maxBytes: number) {
+  constructor(call: ResourceCall, maxBytes: number, allowsReplica = false) {
+    this.allowsReplica = allowsReplica;
     this.#call = call;
     this.maxBytes = maxBytes;
     this.timeoutMs = call.resource.readCosts.queryTimeoutMs;

@@ -3,7 +3,7 @@ import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Row } from "../../schema/table_info.ts";
 import type { OperationCall, ResourceCall } from "../model/operation.ts";
-import { limitedReadConnection } from "../read/limited_reads.ts";
+import { primaryReadConnection } from "../read/limited_reads.ts";
 import { inTransaction, type WriteConnection } from "./transaction/in_transaction.ts";
 import {
   deletionLock,
@@ -63,7 +63,7 @@ async function findRows<Values>(
   const rows = await readMatching(
     { ...matching, columns },
     call.resource,
-    limitedReadConnection(call),
+    primaryReadConnection(call),
   );
   await call.request.debit.charge(rows.length);
   const keys = rows.map((row) => keyOf(row, table));
@@ -99,7 +99,7 @@ function currentRows(
     reading ??= readByKeys(
       { keys, where, columns: resource.stored },
       resource,
-      limitedReadConnection(call),
+      primaryReadConnection(call),
     );
     const row = (await reading).get(keyId(key, table));
     if (row === undefined) throw new RowGone();

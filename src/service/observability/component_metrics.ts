@@ -1,4 +1,4 @@
-import type { Driver, PoolUsage } from "../../db/driver.ts";
+import type { Driver, DriverReplica, PoolUsage } from "../../db/driver.ts";
 import type { LogSize } from "../../db/changes/change_log.ts";
 import type { HubCounts } from "../../live/stream/stream_counts.ts";
 import type { Combination } from "../../metrics/metric_reading.ts";
@@ -24,8 +24,9 @@ export function registerComponentMetrics(metrics: Metrics, parts: MeasuredCompon
   const share = new MetricsShare(metrics);
   addStreamMetrics(share, parts.hubs);
   for (const driver of parts.databases) {
-    const { label, poolUsage } = driver;
+    const { label, poolUsage, replicas = [] } = driver;
     if (poolUsage !== undefined) addPoolMetrics(share, label, () => poolUsage.call(driver));
+    for (const replica of replicas) addReplicaMetrics(share, replica);
   }
   // Each reading first reads the pools, so that the pools do not count the queries of the reading.
   addLogMetrics(share, parts);
@@ -34,7 +35,7 @@ export function registerComponentMetrics(metrics: Metrics, parts: MeasuredCompon
   return () => share.end();
 }
 
-type MeasuredDriver = Pick<Driver, "label" | "poolUsage" | "query">;
+type MeasuredDriver = Pick<Driver, "label" | "poolUsage" | "replicas" | "query">;
 
 function addStreamMetrics(share: MetricsShare, hubs: MeasuredComponents["hubs"]): void {
   const sum = (of: (hub: MeasuredHub) => number) =>
@@ -122,6 +123,14 @@ function addPoolMetrics(share: MetricsShare, name: string, usage: () => PoolUsag
   const waitedSeconds = () => usage().waitedMs / 1_000;
   const time = "Time that uses have waited for a connection of the pool.";
   share.total("resource_api_db_pool_wait_seconds_total", time, waitedSeconds, pool);
+}
+
+function addReplicaMetrics(share: MetricsShare, { driver, counts }: DriverReplica): void {
+  const help = "Reads of a replica; with another outcome than `read`, the primary ran the read.";
+  for (const outcome of ["read", "late", "failed"] as const) {
+    const labels = { database: driver.label, outcome };
+    share.total("resource_api_replica_reads_total", help, () => counts[outcome], labels);
+  }
 }
 
 function addOutboxMetrics(

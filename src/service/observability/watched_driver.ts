@@ -27,7 +27,7 @@ export function watchedDriver(driver: Driver, watch: DriverWatch, base?: Driver)
         ? inner.query(statement)
         : untilEnd(ofTransaction(), inner.query(statement)),
   });
-  const { loneWrites, threads, poolUsage, observeBy } = driver;
+  const { loneWrites, threads, replicas, poolUsage, observeBy } = driver;
   const self: Driver = {
     dialect: driver.dialect,
     label: driver.label,
@@ -49,6 +49,7 @@ export function watchedDriver(driver: Driver, watch: DriverWatch, base?: Driver)
     },
     onCommit: (listener) => driver.onCommit(listener),
     ...(threads === undefined ? {} : { threads }),
+    ...(replicas === undefined ? {} : { replicas }),
     renewConnections: () => driver.renewConnections?.(),
     ...(poolUsage === undefined ? {} : { poolUsage: () => poolUsage.call(driver) }),
     ...(observeBy === undefined

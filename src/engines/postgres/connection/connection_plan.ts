@@ -34,6 +34,8 @@ export interface ConnectionPlan {
   /** True for a pooler that assigns connections per transaction. LISTEN is impossible there. */
   readonly isPooled: boolean;
   readonly pooler: ConnectionPlan | null;
+  /** The URLs of the standby servers that run reads. */
+  readonly replicas: readonly string[];
 }
 
 async function readParameters(
@@ -84,6 +86,7 @@ export async function readConnectionPlan(
     connectLimitMs: 1_000 * seconds("connect_timeout") || Infinity,
     keepAliveSeconds: get("keepalives") === "0" ? 0 : seconds("keepalives_idle") || 60,
     isPooled: get("prepare") === "false",
+    replicas: get("replicas")?.trim().split(/\s+/) ?? [],
     pooler: pooler === undefined ? null : {
       ...await readConnectionPlan(pooler, environment),
       isPooled: true,

@@ -35,13 +35,14 @@ export const keywords: Readonly<Record<string, readonly string[] | string | null
   ...{ requirepeer: [], gssencmode: ["disable", "prefer"], krbsrvname: null, gsslib: null },
   ...{ gssdelegation: null, replication: ["0", "off", "false", "no"] },
   ...{ min_protocol_version: ["3.0"], max_protocol_version: ["3.0", "3.2", "latest"] },
-  ...{ pooler: null, prepare: ["true", "false"], search_path: null },
+  ...{ pooler: null, replicas: null, prepare: ["true", "false"], search_path: null },
 };
 
 /** The environment variables with irregular names, by parameter. Null if there is no variable. */
 const variables: Readonly<Record<string, string | null>> = {
   ...{ dbname: "PGDATABASE", application_name: "PGAPPNAME", connect_timeout: "PGCONNECT_TIMEOUT" },
   ...{ fallback_application_name: null, client_encoding: null, sslpassword: null, pooler: null },
+  replicas: null,
   ...{ prepare: null, search_path: null, replication: null, keepalives: null },
 };
 

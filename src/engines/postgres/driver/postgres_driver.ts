@@ -10,6 +10,7 @@ import type {
   Connection,
   DatabaseIdentity,
   Driver,
+  DriverReplica,
   PoolUsage,
   QueryResult,
   ReadLimits,
@@ -25,6 +26,7 @@ import { SharedWrites } from "./shared_writes.ts";
 import { ActingDriver, type ActingDriverParts } from "./transactions/acting_driver.ts";
 import { begin, runTransaction } from "./transactions/postgres_transaction.ts";
 import { commitListeners, transactionGuard } from "../../../db/transact.ts";
+import { Replicas, type ReplicasOptions } from "../replicas/replicas.ts";
 
 export interface PostgresDriverOptions
   extends Pick<Driver, "label" | "isShared" | "signals" | "schemaSignals"> {
@@ -42,6 +44,8 @@ export interface PostgresDriverOptions
   /** Replaces each connection before its next use. Absent if connections cache no query plans. */
   readonly renewConnections?: () => void;
   readonly close: () => Promise<void>;
+  /** The drivers of standby servers that run reads, and where to report that they do not. */
+  readonly replicas?: Pick<ReplicasOptions, "drivers" | "notice"> | undefined;
 }
 
 /** The sessions besides `maxReads`: two for quick reads, one for reads by key, one for writes. */
@@ -60,6 +64,7 @@ class PostgresDriver implements Driver {
   readonly schemaSignals: Driver["schemaSignals"];
   readonly created: WeakSet<TableInfo> = new WeakSet();
   readonly loneWrites: Connection;
+  readonly replicas: readonly DriverReplica[];
   readonly #options: PostgresDriverOptions;
   readonly #pool: Pool<PostgresSession>;
   readonly #parts: ActingDriverParts;
@@ -84,8 +89,12 @@ class PostgresDriver implements Driver {
     // Reads by key have their own queue, so that they do not wait for lists, which can take longer.
     const shared = (assumedMs: number) => pipelines ? new SharedReads(parts, assumedMs) : null;
     const hasSessions = options.sessions.length >= options.maxReads + reservedSessions;
+    const { replicas, clock } = options;
+    const all = replicas === undefined ? null : new Replicas({ ...replicas, clock, primary: this });
+    this.replicas = all?.all ?? [];
     this.#parts = {
       ...parts,
+      replicas: all,
       turns: limiter(options.maxReads),
       shared: hasSessions ? shared(slowMs) : null,
       sharedTurns: limiter(maxRunningReads),
@@ -135,7 +144,9 @@ class PostgresDriver implements Driver {
   }
 
   reads(limits: ReadLimits): Connection {
-    return new PostgresReads(this.#parts, limits);
+    const own = new PostgresReads(this.#parts, limits);
+    const { guard, replicas } = this.#parts;
+    return replicas?.reads(limits, own, { guard }) ?? own;
   }
 
   async limited<T>(limits: ReadLimits, work: () => Promise<T>): Promise<T> {
@@ -162,6 +173,7 @@ class PostgresDriver implements Driver {
 
   renewConnections(): void {
     this.#options.renewConnections?.();
+    for (const { driver } of this.replicas) driver.renewConnections?.();
   }
 
   poolUsage(): PoolUsage {
@@ -184,6 +196,7 @@ class PostgresDriver implements Driver {
   async #close(): Promise<void> {
     await this.#pool.close();
     await Promise.all(this.#options.sessions.map((session) => session.close()));
+    await Promise.all(this.replicas.map(({ driver }) => driver.close()));
     await this.#options.close();
   }
 }

@@ -57,6 +57,10 @@ export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Pr
   const renewConnections = () => void shared.alterations.count++;
   for (const { choice } of [direct, connectionOptions]) choice.onMove.add(renewConnections);
   const roles = new RoleWatch(clock, () => direct.choice.move());
+  const notice = (message: string) => options.observe?.({ kind: "notice", message });
+  const drivers = await Promise.all(
+    plan.replicas.map((url) => openPostgres(url, { ...given, readOnly: true })),
+  );
   const driver = postgresDriver({
     label: labelOf(plan),
     sessions: Array.from({ length: maxConnections }, () => session(connectionOptions, roles)),
@@ -72,8 +76,8 @@ export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Pr
     pipelines: !isPooled,
     renewConnections,
     close: () => Promise.resolve(),
+    ...(drivers.length === 0 ? {} : { replicas: { drivers, notice } }),
   });
-  const notice = (message: string) => options.observe?.({ kind: "notice", message });
   if (plan.isPooled && !readOnly) {
     notice(
       `${driver.label} is a pooler, so live streams find the changes of other processes by ` +

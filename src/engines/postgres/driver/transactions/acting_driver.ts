@@ -18,10 +18,12 @@ import { toPostgresError } from "../postgres_errors.ts";
 import { type PostgresReadDependencies, PostgresReads } from "../postgres_reads.ts";
 import { runStatement, translate } from "../run_statement.ts";
 import type { SharedReads } from "../shared_reads.ts";
+import type { Replicas } from "../../replicas/replicas.ts";
 import { actingConnection, sendInOrder, takeIdentity } from "./acting_connection.ts";
 import { rollBack, runTransaction, type TransactionParts } from "./postgres_transaction.ts";
 
 export interface ActingDriverParts extends PostgresReadDependencies, TransactionParts {
+  readonly replicas: Replicas | null;
   readonly pipelines: boolean;
   /** Runs quick reads by key. Null if connections cannot send several statements together. */
   readonly keyed: SharedReads | null;
@@ -75,8 +77,13 @@ export class ActingDriver implements Driver {
   reads(limits: ReadLimits): Connection {
     const connect = async (session: PostgresSession, limit: Deadline) =>
       this.#acting(await this.#parts.connect(session, limit));
-    const reads = new PostgresReads({ ...this.#parts, connect, identity: this.#identity }, limits);
-    return { query: (statement) => readTwice(() => reads.query(this.#ofRole(statement))) };
+    const identity = this.#identity;
+    const reads = new PostgresReads({ ...this.#parts, connect, identity }, limits);
+    const own: Connection = {
+      query: (statement) => readTwice(() => reads.query(this.#ofRole(statement))),
+    };
+    const { guard, replicas } = this.#parts;
+    return replicas?.reads(limits, own, { guard, identity }) ?? own;
   }
 
   limited<T>(limits: ReadLimits, work: () => Promise<T>): Promise<T> {

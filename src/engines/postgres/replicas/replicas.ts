@@ -1,0 +1,105 @@
+import { DatabaseError } from "../../../db/database_error.ts";
+import type { Connection, DatabaseIdentity, Driver, ReadLimits } from "../../../db/driver.ts";
+import type { TransactionGuard } from "../../../db/transact.ts";
+import type { Statement } from "../../../sql/fragment.ts";
+import { type PrimaryPosition, Replica, type ReplicaParts } from "./replica.ts";
+
+export interface ReplicasOptions extends Pick<ReplicaParts, "clock" | "notice"> {
+  readonly drivers: readonly Driver[];
+  readonly primary: Pick<Driver, "query">;
+}
+
+/**
+ * Runs reads on standby servers. Before each read, the primary is asked for its log position, and
+ * the read waits until the standby has reached this position. So a read never misses a change that
+ * was committed before the read began.
+ */
+export class Replicas {
+  readonly all: readonly Replica[];
+  readonly #primary: Pick<Driver, "query">;
+  #asked: Promise<PrimaryPosition> | null = null;
+  #running: Promise<unknown> = Promise.resolve();
+  #turn = 0;
+
+  constructor({ drivers, primary, ...parts }: ReplicasOptions) {
+    const position = () => this.#position();
+    this.all = drivers.map((driver) => new Replica({ driver, position, ...parts }));
+    this.#primary = primary;
+  }
+
+  /** Returns a connection that reads on a standby, or on `primary` if no standby can be used. */
+  reads(
+    limits: ReadLimits,
+    primary: Connection,
+    { guard, identity }: {
+      readonly guard: TransactionGuard;
+      readonly identity?: DatabaseIdentity;
+    },
+  ): Connection {
+    const replica = limits.allowsReplica === true ? this.#next() : null;
+    if (replica === null) return primary;
+    let onReplica: Connection | null = null;
+    return {
+      query: async (statement) => {
+        guard.check();
+        if (!replica.isUsable || !await replica.isCurrent()) return await primary.query(statement);
+        try {
+          const result = await (onReplica ??= replica.reads(limits, identity)).query(statement);
+          replica.counts.read++;
+          return result;
+        } catch (error) {
+          if (isLimit(error)) {
+            replica.distrust();
+            throw error;
+          }
+          // For example, the standby cancels a read whose rows the primary has removed.
+          replica.fails(error);
+          return await primary.query(statement);
+        }
+      },
+    };
+  }
+
+  /** Returns the replica whose turn it is, or null if none can be used. */
+  #next(): Replica | null {
+    const usable = this.all.filter(({ isUsable }) => isUsable);
+    return usable[this.#turn++ % usable.length] ?? null;
+  }
+
+  /**
+   * Reads the primary's position. Reads that begin while a reading runs share the next one, because
+   * the running one may have begun before a change that they must see.
+   */
+  #position(): Promise<PrimaryPosition> {
+    return this.#asked ??= this.#running.then(() => {
+      this.#asked = null;
+      const reading = this.#readPosition();
+      this.#running = reading.catch(() => {});
+      return reading;
+    });
+  }
+
+  async #readPosition(): Promise<PrimaryPosition> {
+    const { rows: [row] } = await this.#primary.query(committed);
+    return { bytes: Number(row?.[0]), cluster: String(row?.[1]) };
+  }
+}
+
+/** True if the read has exceeded a limit, which it would exceed on the primary as well. */
+function isLimit(error: unknown): boolean {
+  return error instanceof DatabaseError && limits.has(error.kind);
+}
+
+const limits: ReadonlySet<string> = new Set(["too-slow", "too-large", "overloaded"]);
+
+/**
+ * Without `synchronous_commit`, a commit is confirmed before the server has written it. A standby
+ * receives only what is written, so otherwise the position of what is written is enough.
+ */
+const committed: Statement = {
+  text: `SELECT CASE current_setting('synchronous_commit') WHEN 'off'
+    THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END - '0/0'::pg_lsn,
+    (SELECT system_identifier FROM pg_control_system())`,
+  values: [],
+  isSingle: true,
+};
