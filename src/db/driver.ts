@@ -128,7 +128,9 @@ export interface Driver extends Connection {
 
 /** A server that runs reads in place of the primary. */
 export interface DriverReplica {
+  /** The driver of the server. It refuses writes. */
   readonly driver: Driver;
+  /** The reads since the database was opened. */
   readonly counts: ReplicaCounts;
   /** Rejects if the server cannot run reads now. */
   check(): Promise<void>;

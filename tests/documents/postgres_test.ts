@@ -128,13 +128,29 @@ testOnPostgres(
       "postgres://app@10.0.0.4:6432/shop": url,
     };
     await runCommand(pooled, { ...at, replace: both });
-    assertEquals(statuses, [200, 200, 200, 200, 200]);
+    const [replicated = ""] = commandsOf(
+      block(
+        "docs/configuration/postgres.md",
+        "deno run -A cli.ts postgres://app@10.0.0.2/shop --replica",
+      ),
+    );
+    // A server that is no standby runs no reads, so the primary runs them.
+    const one = { "postgres://app@10.0.0.2/shop": url, "postgres://app@10.0.0.3/shop": url };
+    await runCommand(replicated, { ...at, replace: one });
+    assertEquals(statuses, [200, 200, 200, 200, 200, 200]);
 
     const replaced = (program: string) =>
       program.replaceAll(/postgres:\/\/(?:app@[\d.,:]+\/\w+|…|authenticator:…@[^"]+)/g, url);
     for (
       const program of [
-        block("docs/configuration/postgres.md", "const db = await openDatabase({\n  primary"),
+        block(
+          "docs/configuration/postgres.md",
+          'const db = await openDatabase({\n  primary: "postgres://app@10.0.0.2,',
+        ),
+        block(
+          "docs/configuration/postgres.md",
+          'const db = await openDatabase({\n  primary: "postgres://app@10.0.0.2/shop",\n  repl',
+        ),
         block("docs/hosts.md", 'import { openDatabase } from "@svc/resource-api";'),
       ]
     ) {
