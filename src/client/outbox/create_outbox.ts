@@ -138,9 +138,9 @@ interface Pause {
 }
 
 /**
- * Sends jobs until the signal is aborted: for one row, one job after the other; for up to four rows
- * at the same time. A dead (refused) job blocks the later jobs for its row. Returns a function that
- * ends all pauses except those of rate limits.
+ * Sends jobs until the signal is aborted: the jobs for one row one after the other, and jobs for up
+ * to four rows at the same time. A dead (refused) job blocks the later jobs for its row. Returns a
+ * function that ends all pauses except those of rate limits.
  */
 function sendJobs(options: SendJobsOptions): () => void {
   const { transport, signal, created, book } = options;

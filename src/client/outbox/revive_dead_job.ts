@@ -1,6 +1,6 @@
 import type { Job, JobRow, newJobRequest } from "./job.ts";
 
-/** The row as lists show it (null if unknown), the new body, and the members of a new request. */
+/** `seen` is the row that lists show; null if unknown. `fresh` is the data of a new request. */
 interface Revival {
   readonly seen: JobRow | null;
   readonly body: JobRow | null;

@@ -33,7 +33,7 @@ export interface ChangeLogStep {
   readonly changes: readonly Change[];
   /**
    * The position after the changes. A large step is read in parts, and only the last part has a
-   * position. With any other part, {@link ChangeLog.next} returns the part after it.
+   * position. For any other part, {@link ChangeLog.next} returns the following part.
    */
   readonly to: Position | null;
 }

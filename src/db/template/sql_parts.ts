@@ -214,7 +214,7 @@ const pattern = new RegExp(
     String.raw`(?<text>'(?:[^']|'')*')`,
     String.raw`(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)`,
     String.raw`(?<quoted>"(?:[^"]|"")*")`,
-    // A letter before a string can change its end, as in `E'a\'b'`. SQLite allows only `X'00'`.
+    // A prefix letter can change where a string ends, as in `E'a\'b'`. SQLite allows only `X'00'`.
     String.raw`(?<prefix>(?:[A-Za-z]|[uU]&)')`,
     String.raw`(?<word>[\p{L}_][\p{L}\p{N}_]*)`,
     String.raw`(?<open>['"]|/\*|\$)`,
