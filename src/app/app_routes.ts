@@ -34,7 +34,11 @@ import { createAuditReport, OperatorAudit } from "../service/dashboard/operator_
 import { operatorResources } from "../service/dashboard/operator_resources.ts";
 import { type InnerApp, mountDashboard } from "../service/dashboard/mount_dashboard.ts";
 import { createRightsAction } from "../service/dashboard/reports/row_history_report.ts";
-import { createViewAsAction, readViewToken } from "../service/dashboard/view_token.ts";
+import {
+  createViewAsAction,
+  readViewToken,
+  type ViewToken,
+} from "../service/dashboard/view_token.ts";
 import type { Report } from "../service/dashboard/report.ts";
 import type { OpenConfig } from "./config.ts";
 import type { AuthenticatorDependencies } from "../identity/authenticator_dependencies.ts";
@@ -147,10 +151,9 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
     ],
     operator: innerApp(served, createRouteTable(own), dashboardPath, users),
     viewed: {
-      async fetch(request, _operator, info) {
-        const { user, expiresAt } = readViewToken(request, views);
-        const caller = user === null ? null : credentials.accept({ user, expiresAt });
-        return await viewed.fetch(request, caller, info);
+      async fetch(request, operator, info) {
+        const view = readViewToken(request, views);
+        return await viewed.fetch(request, viewedUser(view, operator, credentials), info);
       },
     },
     parseUser,
@@ -159,6 +162,22 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
     limits: { ...resolved, receiving: new ReceivingBodyLimiter(clock) },
     clock,
   });
+}
+
+/** The credential of a viewed user ends with the token, and with the credential of the operator. */
+function viewedUser(
+  { user, expiresAt }: ViewToken,
+  operator: User | null,
+  credentials: Pick<Credentials, "accept" | "of">,
+): User | null {
+  if (user === null) return null;
+  const session = operator && credentials.of(operator);
+  const made: User | null = credentials.accept({
+    user,
+    expiresAt: Math.min(expiresAt, session?.expiresAt ?? Infinity),
+    renew: async () => await session?.renew?.() === null ? null : made,
+  });
+  return made;
 }
 
 function createOperatorUsers(credentials: Pick<Credentials, "accept" | "of">) {

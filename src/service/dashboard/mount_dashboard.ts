@@ -38,8 +38,8 @@ export interface MountDashboardOptions {
 }
 
 export interface InnerApp {
-  /** Responds to a request of this user. The request's path is relative to the app. */
-  fetch(request: Request, user: User | null, info: unknown): Promise<Response>;
+  /** Responds to a request of an operator. The request's path is relative to the app. */
+  fetch(request: Request, operator: User | null, info: unknown): Promise<Response>;
 }
 
 export function mountDashboard(hono: Hono<AppEnv>, mounted: MountDashboardOptions): void {
@@ -76,7 +76,8 @@ async function answer(context: Context<AppEnv>, mounted: Mounted): Promise<Respo
   }
   if (path.startsWith("/as/")) {
     if (!isRead(raw) && path !== `/as${livePath}`) throw readOnly("as another user");
-    return await viewed.fetch(below(raw, `${whole.slice(0, start)}/as`), null, context.env);
+    const inner = below(raw, `${whole.slice(0, start)}/as`);
+    return await viewed.fetch(inner, operator.user, context.env);
   }
   const isOperators = ["/api/", problemTypeBase].some((start) => path.startsWith(start));
   if (!isOperators && path !== livePath) throw methodProblem(raw.method, []);

@@ -338,33 +338,51 @@ Deno.test("a view ends with its token, and so do its live streams", () => {
   }, { runtime: { ...real, environment: (name) => real.environment(name), clock } });
 });
 
-Deno.test("a stream of the dashboard ends when its operator has no role any more", () => {
+/** Opens a stream below `path`, and returns a function that reads until some text was received. */
+async function openStream(
+  { send, ask }: Dashboard,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<(wanted: string) => Promise<void>> {
+  const { body: { token } } = await ask("POST", "/action/view-as", {
+    headers,
+    body: { user: { id: "bob" } },
+  });
+  const stream = await send("POST", path, {
+    headers: { ...headers, "service-view-as": token },
+    body: { subscriptions: [{ key: "a", path: "/api/notes/subscribe" }] },
+  });
+  assertEquals(stream.status, 200, path);
+  const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let received = "";
+  return async function read(wanted) {
+    while (!received.includes(wanted)) {
+      const { value, done } = await reader!.read();
+      assert(!done, `${path} ended without ${wanted}: ${received}`);
+      received += value;
+    }
+  };
+}
+
+const livePaths = ["/__service/live", "/as/__service/live"];
+
+Deno.test("streams of the dashboard and of its views end when the operator has no role any more", () => {
   let user: User = { id: "otto", roles: ["operator"] };
-  return withDashboard(async ({ send }) => {
+  return withDashboard(async (dashboard) => {
+    const { send } = dashboard;
     const headers = { "x-operator": "otto" };
-    const body = { subscriptions: [{ key: "a", path: "/api/notes/subscribe" }] };
-    const stream = await send("POST", "/__service/live", { headers, body });
     const alive = setInterval(() => {}, 1_000);
-    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
-    let received = "";
-    const read = async (wanted: string) => {
-      while (!received.includes(wanted)) {
-        const { value, done } = await reader!.read();
-        assert(!done, received);
-        received += value;
-      }
-    };
-    await read("of bob");
+    const reads = await Promise.all(livePaths.map((path) => openStream(dashboard, path, headers)));
+    for (const read of reads) await read("of bob");
     user = { id: "otto", roles: ["viewer"] };
     assertEquals(
       (await send("PATCH", "/api/notes/1", { headers, body: { title: "x" } })).status,
       403,
     );
     user = { id: "otto", roles: [] };
-    await read('{"type":"ended","key":"a"}');
+    for (const read of reads) await read('{"type":"ended","key":"a"}');
     clearInterval(alive);
     assertEquals((await send("GET", "/api/notes", { headers })).status, 403);
-    await reader?.cancel();
   }, {
     adminUI: { roles: { edit: ["operator"], read: ["viewer"] } },
     auth: {
@@ -375,6 +393,38 @@ Deno.test("a stream of the dashboard ends when its operator has no role any more
       }],
     },
   });
+});
+
+Deno.test("streams of the dashboard and of its views end with the session of the operator", async () => {
+  const user: User = { id: "otto", roles: ["operator"] };
+  const options: readonly AppConfig["adminUI"][] = [
+    { roles: { edit: ["operator"] } },
+    { authorize: (_request, caller) => caller !== null },
+  ];
+  for (const adminUI of options) {
+    let current: User | null = user;
+    await withDashboard(async (dashboard) => {
+      const headers = { "x-operator": "otto" };
+      const alive = setInterval(() => {}, 1_000);
+      const reads = await Promise.all(
+        livePaths.map((path) => openStream(dashboard, path, headers)),
+      );
+      for (const read of reads) await read("of bob");
+      current = null;
+      for (const read of reads) await read('{"type":"ended","key":"a"}');
+      clearInterval(alive);
+    }, {
+      adminUI,
+      auth: {
+        recheckMs: 20,
+        use: [{
+          name: "test",
+          identify: ({ headers }) =>
+            headers.has("x-operator") && current !== null ? { user, renew: () => current } : null,
+        }],
+      },
+    });
+  }
 });
 
 /** The titles of the first event of a stream of all notes. */
