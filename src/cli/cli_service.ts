@@ -144,11 +144,13 @@ export interface CliRightsOptions {
   /** True if anyone may read, even if other machines can reach the service. */
   readonly public: boolean;
   readonly writable: boolean;
+  /** True if a proxy may forward requests of other machines to a loopback address. */
+  readonly behindProxy?: boolean;
 }
 
 /** Returns callers' rights. Only writes need the token if `public` is set or the host is local. */
 export function decideCliRights(facts: CliRightsOptions, token: string): CliRights {
-  const localOnly = !facts.public && isLoopback(facts.host);
+  const localOnly = !facts.public && isLoopback(facts.host) && facts.behindProxy !== true;
   const readsNeedToken = !facts.public && !localOnly;
   const isNeeded = facts.writable || readsNeedToken;
   return { token: isNeeded ? token : null, readsNeedToken, localOnly, writable: facts.writable };

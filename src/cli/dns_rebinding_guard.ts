@@ -11,17 +11,33 @@ import { checkToken, type CliRights } from "./cli_service.ts";
 export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Middleware[] {
   if (!localOnly) return [];
   const requireOwnHost: Middleware = async (context, next) => {
-    const hasToken = token !== null &&
-      checkToken(context.req.header("authorization"), token) === "right";
-    if (!hasToken && !isLoopback(hostOf(context.req.raw.url))) {
-      throw new Problem(
-        "forbidden",
-        "Cannot answer under this name: use localhost or 127.0.0.1, or start with --public",
-      );
+    const { url, headers } = context.req.raw;
+    const authorization = headers.get("authorization") ?? undefined;
+    if (token === null || checkToken(authorization, token) !== "right") {
+      if (!isLoopback(hostOf(url))) {
+        throw new Problem(
+          "forbidden",
+          "Cannot answer under this name: use localhost or 127.0.0.1, or start with --public",
+        );
+      }
+      if (isForwarded(headers)) {
+        throw new Problem(
+          "forbidden",
+          "Cannot answer a request of another machine: start with --trust-proxy, so that a proxy " +
+            "may forward requests, or with --public",
+        );
+      }
     }
     await next();
   };
   return [requireOwnHost];
+}
+
+/** Returns true if a proxy has forwarded a request of another machine: it can replace the Host. */
+function isForwarded(headers: Headers): boolean {
+  if (headers.has("forwarded") || headers.has("via")) return true;
+  const clients = `${headers.get("x-forwarded-for") ?? ""},${headers.get("x-real-ip") ?? ""}`;
+  return clients.split(",").some((client) => client.trim() !== "" && !isLoopback(client.trim()));
 }
 
 /** Returns the host in a URL without its port. Accepts an invalid host, unlike `new URL()`. */

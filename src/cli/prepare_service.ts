@@ -1,4 +1,5 @@
 import { type ListenOptions, readListenOptions } from "../listen/listener.ts";
+import { isInProduction } from "../runtime/production.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { defaultStoreFile } from "./command_options.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
@@ -43,6 +44,8 @@ export async function prepareService(
     public: command.public,
     // The demonstration is in memory, so writes need the token but not `--write`.
     writable: command.write || database === null,
+    behindProxy: (command.proxies?.abuseProtection?.trustProxy ?? 0) > 0 ||
+      isInProduction(undefined, runtime),
   }, token);
   if (database === null) {
     const { serveDemonstration } = await import("./serve_demonstration.ts");

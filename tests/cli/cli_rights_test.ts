@@ -16,6 +16,9 @@ Deno.test("reads are open on the loopback alone, unless --public opens them", ()
     assertEquals(decided({ host, public: false, writable: false }), "local, no token", host);
     assertEquals(decided({ host, public: false, writable: true }), "local, token", host);
     assertEquals(decided({ host, public: true, writable: true }), "open, token", host);
+    const proxied = { host, behindProxy: true, writable: false };
+    assertEquals(decided({ ...proxied, public: false }), "closed, token", host);
+    assertEquals(decided({ ...proxied, public: true }), "open, no token", host);
   }
   for (const host of ["0.0.0.0", "::", "192.168.0.7", "127.evil.example", "example.org", ""]) {
     assertEquals(decided({ host, public: false, writable: false }), "closed, token", host);

@@ -35,6 +35,11 @@ const foreign = [
   ...["evil-localhost", "192.168.0.7", "[::2]", "0.0.0.0"],
 ];
 
+const forwarded = [
+  ...["x-forwarded-for: 203.0.113.7", "x-forwarded-for: 127.0.0.1, 203.0.113.7"],
+  ...["x-real-ip: 203.0.113.7", "forwarded: for=203.0.113.7", "via: 1.1 proxy"],
+];
+
 async function assertGuarded({ port }: Started, path: string): Promise<void> {
   const own = ["localhost", "LocalHost", "127.0.0.1", "127.1.2.3", "[::1]"];
   for (const host of own.flatMap((name) => [name, `${name}:${port}`, `${name}:1`])) {
@@ -44,6 +49,13 @@ async function assertGuarded({ port }: Started, path: string): Promise<void> {
     for (const at of [path, "/healthz", "/api/absent"]) {
       assertEquals(await status(port, at, `host: ${host}`), 403, `${host} ${at}`);
     }
+  }
+  // A proxy can send its own Host, or a Host that the client has chosen.
+  for (const header of forwarded) {
+    assertEquals(await status(port, path, "host: localhost", header), 403, header);
+  }
+  for (const header of ["x-forwarded-for: 127.0.0.1, ::1", "x-real-ip: 127.0.0.1"]) {
+    assertEquals(await status(port, path, "host: localhost", header), 200, header);
   }
   // An invalid name.
   assertEquals(await status(port, path, "host: 127.0.0.1@evil.example"), 400);
@@ -65,12 +77,18 @@ Deno.test("on the loopback the demonstration answers under loopback names only",
   assertEquals(await status(port, "/api/books", ...headers.map((line) => `${line}x`)), 401);
 });
 
-Deno.test("so does the API of a database file, and with --public under every name", async () => {
-  await using folder = await scratchFolder();
-  const path = `${folder.path}/shop.db`;
+/** Creates a database with the table `customer`, and returns its path. */
+function shopIn(folder: string): string {
+  const path = `${folder}/shop.db`;
   const db = new DatabaseSync(path);
   db.exec("CREATE TABLE customer (id INTEGER PRIMARY KEY)");
   db.close();
+  return path;
+}
+
+Deno.test("so does the API of a database file, and with --public under every name", async () => {
+  await using folder = await scratchFolder();
+  const path = shopIn(folder.path);
   {
     await using child = startChild([program, path, "--port", "0"]);
     await assertGuarded(await started(child), "/api/customer");
@@ -78,4 +96,30 @@ Deno.test("so does the API of a database file, and with --public under every nam
   await using child = startChild([program, path, "--port", "0", "--public"]);
   const { port } = await started(child);
   assertEquals(await status(port, "/api/customer", "host: shop.example"), 200);
+});
+
+Deno.test("behind a proxy, and in production, reads on the loopback need the token or a login", async () => {
+  await using folder = await scratchFolder();
+  const path = shopIn(folder.path);
+  const kv = `${folder.path}/service.kv`;
+  const options = [program, path, "--port", "0", "--ui", "--users", "--kv", kv];
+  const env = { SERVICE_SECRET: "a secret for the tests only", SERVICE_ENV: "production" };
+  const starts = [[[...options, "--trust-proxy", "1"], {}], [options, { env }]] as const;
+  for (const [args, settings] of starts) {
+    await using child = startChild([...args], settings);
+    const { port, token } = await started(child);
+    const hosts = ["host: localhost", "host: 127.0.0.1", "host: shop.example"];
+    const clients = [[], ["x-forwarded-for: 203.0.113.7"], ["x-forwarded-for: 127.0.0.1"]];
+    for (const host of hosts) {
+      for (const client of clients) {
+        const ask = (path: string, ...more: string[]) =>
+          status(port, path, host, ...client, ...more);
+        assertEquals(await ask("/api/customer"), 401);
+        assertEquals(await ask("/api/customer", `authorization: Bearer ${token}`), 200);
+        assertEquals(await ask("/__service/ui"), 200);
+        assertEquals(await ask("/__service/ui/report/service"), 401);
+        assertEquals(await ask("/api/auth/me"), 200);
+      }
+    }
+  }
 });
