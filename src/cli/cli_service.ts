@@ -145,12 +145,12 @@ export interface CliRightsOptions {
   readonly public: boolean;
   readonly writable: boolean;
   /** True if a proxy may forward requests of other machines to a loopback address. */
-  readonly behindProxy?: boolean;
+  readonly isProxied?: boolean;
 }
 
 /** Returns callers' rights. Only writes need the token if `public` is set or the host is local. */
 export function decideCliRights(facts: CliRightsOptions, token: string): CliRights {
-  const localOnly = !facts.public && isLoopback(facts.host) && facts.behindProxy !== true;
+  const localOnly = !facts.public && isLoopback(facts.host) && facts.isProxied !== true;
   const readsNeedToken = !facts.public && !localOnly;
   const isNeeded = facts.writable || readsNeedToken;
   return { token: isNeeded ? token : null, readsNeedToken, localOnly, writable: facts.writable };

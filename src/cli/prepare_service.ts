@@ -44,7 +44,7 @@ export async function prepareService(
     public: command.public,
     // The demonstration is in memory, so writes need the token but not `--write`.
     writable: command.write || database === null,
-    behindProxy: (command.proxies?.abuseProtection?.trustProxy ?? 0) > 0 ||
+    isProxied: (command.proxies?.abuseProtection?.trustProxy ?? 0) > 0 ||
       isInProduction(undefined, runtime),
   }, token);
   if (database === null) {

@@ -16,7 +16,7 @@ Deno.test("reads are open on the loopback alone, unless --public opens them", ()
     assertEquals(decided({ host, public: false, writable: false }), "local, no token", host);
     assertEquals(decided({ host, public: false, writable: true }), "local, token", host);
     assertEquals(decided({ host, public: true, writable: true }), "open, token", host);
-    const proxied = { host, behindProxy: true, writable: false };
+    const proxied = { host, isProxied: true, writable: false };
     assertEquals(decided({ ...proxied, public: false }), "closed, token", host);
     assertEquals(decided({ ...proxied, public: true }), "open, no token", host);
   }
