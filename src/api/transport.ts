@@ -41,7 +41,7 @@ export interface ClientRequest {
   readonly fetch?: ClientEnvironment["fetch"] | undefined;
   /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
-  /** Timeout in milliseconds. 0: no timeout, the response is a stream. Default: the client's. */
+  /** Timeout in milliseconds. 0 means no timeout and a streamed response. Default: the client's. */
   readonly timeoutMs?: number | undefined;
 }
 

@@ -249,7 +249,8 @@ export class KvLedger implements CreditsLedger {
       return {
         result,
         record: { value: posting.state },
-        // An entry is first, because the first change proves a commit whose response was lost.
+        // The entries are first: if the response to the commit is lost, the store is asked for the
+        // first of these changes, which proves that the commit succeeded.
         relatedMutations: [...entries, ...expired, ...records],
       };
     }, reads);
