@@ -54,7 +54,7 @@ testOnPooler("a database that is read through a pooler did not open", async (url
   const work = driver.transaction((connection) =>
     connection.query({ text: "INSERT INTO t VALUES (1)", values: [] })
   );
-  await fails(work, "writing-read");
+  await fails(work, "read-only");
   assertEquals((await sql(driver, "SELECT count(*) FROM t")).rows, [["0"]]);
 });
 

@@ -29,6 +29,7 @@ import type {
 } from "./postgres_connection.ts";
 import { type BoundStatement, PreparedStatements } from "./prepared_statements.ts";
 import type { RoleWatch } from "./role_watch.ts";
+import { SilenceWatch } from "./silence_watch.ts";
 
 export interface PostgresJsConnectionOptions extends SessionParts {
   readonly choice: ServerChoice;
@@ -69,6 +70,7 @@ export class PostgresJsConnection implements PostgresConnection {
   #hasWritten = false;
   /** Functions that reject the statements that were sent and have no response yet. */
   readonly #sent = new Set<(error: Error) => void>();
+  readonly #silence: SilenceWatch;
   #lost = false;
   #ending: Promise<void> | null = null;
 
@@ -77,6 +79,10 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#alterations = options.alterations.count;
     this.#pooled = options.plan.isPooled;
     this.#announces = options.listeners.count > 0;
+    const { clock, options: { statementTimeoutMs }, plan: { settings } } = options;
+    // A limit in the URL replaces the option, and can have any unit.
+    const limitMs = "statement_timeout" in settings ? 0 : statementTimeoutMs;
+    this.#silence = new SilenceWatch(clock, limitMs, () => this.drop());
     this.#opensAfter(options.choice.open((attempt) => this.#connect(attempt)));
   }
 
@@ -255,8 +261,10 @@ export class PostgresJsConnection implements PostgresConnection {
     if (isPipelined) this.#prepared.neverRepeat(query);
     // Makes each row an array. `values()` is a separate call: its result type lacks `forEach`.
     query.values();
+    if (this.#isOpen) this.#silence.sends(text, !this.#pooled || this.#isInTransaction);
     const rows: TextRow[] = [];
     const sent = query.forEach((row) => {
+      this.#silence.hears();
       if (keep(row)) rows.push(row);
       else rows.length = 0;
     });
@@ -264,7 +272,7 @@ export class PostgresJsConnection implements PostgresConnection {
       this.#sent.add(reject);
       sent.then(
         (all) => {
-          this.#sent.delete(reject);
+          this.#received(reject);
           if (prepare) this.#prepared.confirm(text, query);
           // The cast is safe: for several statements, the result is an array of results.
           const [last = all] = simple ? (all as unknown as typeof all[]).slice(-1) : [];
@@ -272,7 +280,7 @@ export class PostgresJsConnection implements PostgresConnection {
           resolve({ rows, command, count, columns });
         },
         (error) => {
-          this.#sent.delete(reject);
+          this.#received(reject);
           reject(error);
           if (!this.#isOpen) return;
           if (!isFromServer(error)) this.drop();
@@ -281,6 +289,12 @@ export class PostgresJsConnection implements PostgresConnection {
       );
     });
     return { result, cancel: () => this.#cancel(query, result) };
+  }
+
+  #received(reject: (error: Error) => void): void {
+    this.#sent.delete(reject);
+    if (this.#sent.size === 0) this.#silence.end();
+    else this.#silence.hears();
   }
 
   /** Cancels a query. Drops the connection if a pooler may apply the cancel to a later query. */
@@ -294,6 +308,7 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#lost = true;
     for (const reject of this.#sent) reject(loss);
     this.#sent.clear();
+    this.#silence.end();
     if (isFirst) this.#options.lost?.();
   }
 }

@@ -4,6 +4,7 @@ import type { Connection, QueryResult } from "../../../db/driver.ts";
 import type { PostgresConnection } from "./postgres_connection.ts";
 import type { PostgresReadDependencies } from "./postgres_reads.ts";
 import { runStatement, translate, whenOpen, writesRows } from "./run_statement.ts";
+import { sharedWriteLimits } from "./silence_watch.ts";
 
 export interface SharedWritesDependencies
   extends Pick<PostgresReadDependencies, "guard" | "pool" | "clock" | "limit" | "raisedMessages"> {
@@ -24,10 +25,6 @@ const maxWrites = 64;
 const maxLength = 256 * 1024;
 
 const maxSeparate = 2;
-
-/** Limits of lock waits and statements, in ms: a slow write would otherwise delay all writes. */
-const limits =
-  "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
 
 /** Checks constraints after each statement: no write may need a later write to satisfy them. */
 const checks = "SET CONSTRAINTS ALL IMMEDIATE";
@@ -168,7 +165,7 @@ export class SharedWrites implements Connection {
     connection: PostgresConnection,
   ): Promise<SentTransaction> {
     const began = connection.run("BEGIN", [], true);
-    const settings = [limits, checks].map((text) => connection.run(text, [], true));
+    const settings = [sharedWriteLimits, checks].map((text) => connection.run(text, [], true));
     const statements = writes.map(({ statement }) => runStatement(connection, statement, true));
     const ended = connection.run("COMMIT", [], true);
     const [[begin, commit], results] = await Promise.all([

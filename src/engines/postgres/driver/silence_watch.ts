@@ -1,0 +1,75 @@
+import type { Clock } from "../../../runtime/runtime.ts";
+
+/** How much longer than the server's time limit a statement can take, in milliseconds. */
+const graceMs = 5_000;
+
+/** Limits of lock waits and statements, in ms: a slow write would otherwise delay all writes. */
+export const sharedWriteLimits =
+  "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
+
+const changesLimit = /\bstatement_timeout\b/i;
+const isLocal = /\bLOCAL\b|, true\)/i;
+const endsTransaction = /(?:^|;)(?:COMMIT|ROLLBACK)(?:;|$)/;
+
+/**
+ * Notices that a server is gone although the connection was not closed. The server ends each
+ * statement after its time limit, so a longer silence means that no response will arrive.
+ */
+export class SilenceWatch {
+  readonly #clock: Clock;
+  /** Half of the permitted silence, in milliseconds. Null if the server has no time limit. */
+  readonly #stepMs: number | null;
+  readonly #lost: () => void;
+  /** The part of a session whose statements have a limit of their own, or null. */
+  #unlimited: "transaction" | "session" | null = null;
+  #isHalfOver = false;
+  #cancel: (() => void) | null = null;
+
+  /** With `limitMs` 0, the server ends no statement, so no silence is too long. */
+  constructor(clock: Clock, limitMs: number, lost: () => void) {
+    this.#clock = clock;
+    this.#stepMs = limitMs === 0 ? null : (limitMs + graceMs) / 2;
+    this.#lost = lost;
+  }
+
+  /** `isLimited` is false if the session has no time limit outside of transactions. */
+  sends(text: string, isLimited: boolean): void {
+    const isEnd = endsTransaction.test(text);
+    if (this.#unlimited === null && (isLimited || isEnd)) this.#begin();
+    if (changesLimit.test(text) && text !== sharedWriteLimits && !text.startsWith("BEGIN")) {
+      if (this.#unlimited !== "session") {
+        this.#unlimited = isLocal.test(text) ? "transaction" : "session";
+      }
+    } else if (this.#unlimited === "transaction" && isEnd) {
+      this.#unlimited = null;
+    }
+  }
+
+  /** Called for each part of a response. */
+  hears(): void {
+    this.#isHalfOver = false;
+  }
+
+  /** Called when no statement waits for its response. */
+  end(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+  }
+
+  #begin(): void {
+    if (this.#cancel !== null || this.#stepMs === null) return;
+    this.#isHalfOver = false;
+    this.#wait(this.#stepMs);
+  }
+
+  /** In two steps: after a suspension of the process, a response can be there but unread. */
+  #wait(stepMs: number): void {
+    this.#cancel = this.#clock.after(stepMs, () => {
+      this.#cancel = null;
+      if (this.#unlimited !== null) return;
+      if (this.#isHalfOver) return this.#lost();
+      this.#isHalfOver = true;
+      this.#wait(stepMs);
+    });
+  }
+}
