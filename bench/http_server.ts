@@ -1,7 +1,7 @@
 /**
  * One server of a benchmark in a separate process: `http_server.ts
- * ours|scoped|guarded|observed|open|identified|hand PATH [PORT]`. `PATH` is a SQLite file, or the
- * URL of a Postgres database for `ours`, `scoped` and `hand`.
+ * ours|scoped|guarded|observed|dashboard|logged|open|identified|hand PATH [PORT]`. `PATH` is a
+ * SQLite file, or the URL of a Postgres database for `ours`, `scoped` and `hand`.
  */
 import { createApp, type ServiceConfig } from "../mod.ts";
 import { jwtAuth, passwordAuth } from "../exports/auth.ts";
@@ -36,6 +36,10 @@ function optionsOf(side: string, path: string): Partial<ServiceConfig> {
       };
     case "observed":
       return { observability: true };
+    case "dashboard":
+      return { observability: true, adminUI: { requestLog: false } };
+    case "logged":
+      return { observability: true, adminUI: { requestLog: { file: `${path}-requests.sqlite` } } };
     case "open":
       return { auth: {} };
     case "identified":

@@ -1,6 +1,7 @@
 /**
- * The cost of metrics: `deno task bench:observability [seconds per turn] [turns]`. Compares a
- * service with `observability` and a service without it, in alternating turns. The result is the
+ * The cost of metrics: `deno task bench:observability [seconds per turn] [turns] [base] [side]`.
+ * Compares a service with `observability` and a service without it, in alternating turns. With
+ * `observed logged`, compares a service with the log of requests and a service with metrics only. The result is the
  * ratio of medians. Even two equal services differ by 2 %, so many short turns are more exact than
  * a few long turns.
  */
@@ -12,8 +13,7 @@ import { startServer } from "./start_server.ts";
 const seconds = Number(Deno.args[0] ?? 1);
 const turns = Number(Deno.args[1] ?? 15);
 const target = 0.95;
-const sides = ["ours", "observed"] as const;
-type Side = typeof sides[number];
+const [base = "ours", other = "observed"] = Deno.args.slice(2);
 
 const scenarios = [
   { name: "get by id", status: 200, request: getRequest },
@@ -22,19 +22,19 @@ const scenarios = [
 ] as const;
 
 await using servers = new AsyncDisposableStack();
-const started = {
-  ours: servers.use(await startServer("ours")),
-  observed: servers.use(await startServer("observed")),
-};
+const started = [
+  servers.use(await startServer(base)),
+  servers.use(await startServer(other)),
+] as const;
 console.log(
   `${Deno.version.deno}, ${navigator.hardwareConcurrency} cores, ${turns} × ${seconds} s`,
 );
 for (const { name, status, request } of scenarios) {
-  const figures: Record<Side, number[]> = { ours: [], observed: [] };
-  const costs: Record<Side, number[]> = { ours: [], observed: [] };
+  const figures: readonly [number[], number[]] = [[], []];
+  const costs: readonly [number[], number[]] = [[], []];
   for (let turn = -1; turn < turns; turn++) {
     // The order alternates, so that a drift of the machine affects both sides equally.
-    for (const side of turn % 2 === 0 ? sides : sides.toReversed()) {
+    for (const side of turn % 2 === 0 ? [0, 1] as const : [1, 0] as const) {
       const { port, cpuSeconds } = started[side];
       const before = cpuSeconds() ?? 0;
       const durationMs = turn < 0 ? 1_000 : seconds * 1_000;
@@ -44,11 +44,11 @@ for (const { name, status, request } of scenarios) {
       costs[side].push(((cpuSeconds() ?? 0) - before) / (rate * durationMs) * 1e9);
     }
   }
-  const [base, rate] = [median(figures.ours), median(figures.observed)];
-  const [baseCost, cost] = [median(costs.ours), median(costs.observed)];
-  const ratio = rate / base;
+  const [baseRate, rate] = [median(figures[0]), median(figures[1])];
+  const [baseCost, cost] = [median(costs[0]), median(costs[1])];
+  const ratio = rate / baseRate;
   console.log(
-    `${name.padEnd(10)} without ${Math.round(base)}/s, observed ${Math.round(rate)}/s, ` +
+    `${name.padEnd(10)} ${base} ${Math.round(baseRate)}/s, ${other} ${Math.round(rate)}/s, ` +
       `ratio ${ratio.toFixed(3)} (at least ${target}: ${ratio >= target ? "yes" : "NO"}); ` +
       `processor time ${baseCost.toFixed(1)} and ${cost.toFixed(1)} µs, ` +
       `ratio ${(baseCost / cost).toFixed(3)}`,

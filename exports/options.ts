@@ -48,6 +48,7 @@ export type {
   DashboardOptions,
   DashboardRoles,
 } from "../src/service/dashboard/dashboard_options.ts";
+export type { RequestLogOptions } from "../src/service/request_log/request_log_options.ts";
 export type { WebOptions } from "../src/service/web/web_options.ts";
 export type { McpOptions } from "../src/mcp/mcp_options.ts";
 export type { OpenapiInfo, OpenapiOptions } from "../src/openapi/openapi_options.ts";

@@ -39,7 +39,6 @@ import { AppOutbox } from "../search/outbox/app_outbox.ts";
 import type { SearchOutbox } from "../search/outbox/search_outbox.ts";
 import { type ReindexOptions, SearchIndexes } from "../search/search_indexes.ts";
 import { authRoutersOf } from "../service/authentication.ts";
-import { ProblemLog } from "../service/dashboard/problem_log.ts";
 import type { AppEnv } from "../service/middleware.ts";
 import {
   addMcpRoute,
@@ -157,7 +156,7 @@ export async function createApp<const Definition extends ResourceDefinition>(
 }
 
 async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runtime): Promise<App> {
-  const observability = openObservability(resolved, runtime);
+  const observability = await openObservability(resolved, runtime);
   const { runtime: observed, watchedStore } = observability;
   let store: AppStore | null = null;
   try {
@@ -232,9 +231,9 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const facts = openapiSource({ config, resolved, resources, authenticators, hono });
   const isDraining = () => draining;
   const pages = createAppPages({ table, databases, facts, isDraining, searchIndexes, ...context });
-  const problems = resolved.dashboard === null ? null : new ProblemLog(runtime.clock);
   const web = await openPage(resolved, runtime);
-  const parts = { table, guard, idempotency, hubs, parseUser, problems, web, resolved, runtime };
+  const served = { parseUser, web, resolved, runtime, requestLog: observability.requestLog };
+  const parts = { table, guard, idempotency, hubs, ...served };
   const { routes, bodies } = createAppRoutes({
     ...{ ...parts, pages, authRoutes, middleware: config.auth?.middleware },
     identify: authenticators.length === 0 ? null : credentials.identify,

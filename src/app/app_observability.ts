@@ -26,38 +26,51 @@ import type { Database } from "../db/database.ts";
 import { parseRequestTarget } from "../resource/http/request_target.ts";
 import { catching } from "../runtime/maybe_promise.ts";
 import { withObserver } from "../runtime/observed_runtime.ts";
+import {
+  openRequestLog,
+  type RequestLog,
+  requestLogFile,
+} from "../service/request_log/request_log.ts";
+import { requestIdIn, type RequestRecorder } from "../service/request_log/request_recorder.ts";
 
 export interface RequestObservers {
   readonly findRoute: FindRoute;
   readonly metrics: RequestMetrics | null;
   readonly observe: Observer | null;
+  readonly recorder: RequestRecorder | null;
   readonly clock: Clock;
 }
 
 /** Wraps an app's `fetch`. Reports each request, with the time until the response began. */
 export function observeRequests(
   { fetch }: Pick<HonoApp, "fetch">,
-  { findRoute, metrics, observe, clock }: RequestObservers,
+  { findRoute, metrics, observe, recorder, clock }: RequestObservers,
 ): HonoApp["fetch"] {
   return function observedFetch(request, info) {
     const beganAt = clock.elapsedMs();
     const method = metrics?.begin(request.method) ?? "";
     // Looks up the route before the response, so that the request need not stay in memory.
     const route = findRoute(request);
-    const facts = observe === null ? null : factsOf(request);
+    const facts = observe === null && recorder === null
+      ? null
+      : factsOf(request, route, observe !== null);
+    const notes = recorder?.begin(route) ?? null;
+    const respond = () => fetch(request, info);
+    const responding = notes === null ? respond() : recorder?.run(notes, respond) ?? respond();
     // The promise never rejects, because `fetch` converts every error to a response.
-    return fetch(request, info).then((response) => {
+    return responding.then((response) => {
       const { status } = response;
       const durationMs = clock.elapsedMs() - beganAt;
       metrics?.end(method, { route, status, durationMs });
-      if (observe !== null && facts !== null) {
-        const requestId = idIn(response.headers) ?? facts.requestId;
+      if (facts !== null) {
+        const requestId = requestIdIn(response.headers) ?? facts.requestId;
         const rounded = Math.round(durationMs * 1_000) / 1_000;
         const observation = { ...facts, route, status, durationMs: rounded, requestId };
         // Lines about the probes of load balancers would hide the lines about other requests.
         if (status < 400 && probes.has(facts.path)) return response;
+        if (notes !== null) recorder?.end(notes, observation);
         // An observer must not throw, but if it does, the response is sent anyway.
-        void catching(() => observe({ kind: "request", ...observation }), () => {});
+        void catching(() => observe?.({ kind: "request", ...observation }), () => {});
       }
       return response;
     });
@@ -66,17 +79,18 @@ export function observeRequests(
 
 const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
-function factsOf({ method, url, headers }: Request) {
-  return { method, path: parseRequestTarget(url).path, requestId: idIn(headers) };
+function factsOf(request: Request, route: string, readsHeaders: boolean) {
+  const { method, url } = request;
+  const path = secretParameter.test(route) ? route : parseRequestTarget(url).path;
+  // The first access to the headers of a request takes several microseconds.
+  return { method, path, requestId: readsHeaders ? requestIdIn(request.headers) : null };
 }
 
-/** Returns the request id, which clients choose. Ignores ids that are long or have blanks. */
-function idIn(headers: Headers): string | null {
-  const id = headers.get("x-request-id");
-  return id !== null && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null;
-}
+/** A parameter of a custom route whose value no log may contain. The path is then the route. */
+const secretParameter = /:\w*(?:token|secret|password|code|signature)/i;
 
 export interface AppObservability {
+  readonly requestLog: RequestLog | null;
   readonly metrics: Metrics | null;
   readonly runtime: Runtime;
   watchedStore(store: KeyValue): KeyValue;
@@ -86,19 +100,23 @@ export interface AppObservability {
   close(): void;
 }
 
-export function openObservability(
-  { observability }: ResolvedConfig,
+export async function openObservability(
+  { observability, dashboard }: ResolvedConfig,
   runtime: Runtime,
-): AppObservability {
+): Promise<AppObservability> {
   const { clock } = runtime;
   const registry = observability.metrics?.registry ?? null;
   const requests = registry === null ? null : new RequestMetrics(registry);
   // Uses the observer without the counter of observations: `requests` counts each request.
   const observe = observability.requests ? runtime.observe : null;
   const transaction = registry === null ? undefined : createTransactionMetrics(registry, clock);
+  const logged = dashboard?.requestLog ?? null;
+  const requestLog = logged === null ? null : await openRequestLog(logged, runtime, openFile);
+  const recorder = requestLog?.recorder ?? null;
   let tracing: Tracing | null = null;
   const stops = registry === null ? [] : [registerProcessMetrics(registry, clock)];
   return {
+    requestLog,
     metrics: registry,
     runtime: registry === null
       ? runtime
@@ -111,19 +129,23 @@ export function openObservability(
         if (registry !== null) stops.push(await exportMetrics(registry, api));
       }
       const spans = tracing;
-      if (spans === null && transaction === undefined) return config;
+      const watchers = [spans, recorder].filter((one) => one !== null);
+      if (watchers.length === 0 && transaction === undefined) return config;
       return await observeDatabases(config, (driver) => ({
-        statements: spans?.statementsOf(driver),
+        statements: watchedByAll(watchers.map((one) => one.statementsOf(driver))),
         transaction,
       }));
     },
     observed(app, table) {
-      if (tracing === null && requests === null && observe === null) return app.fetch;
+      const observes = requests !== null || observe !== null || recorder !== null;
+      if (tracing === null && !observes) return app.fetch;
       let { fetch } = app;
       const findRoute = createRouteFinder(table, app.hono);
       if (tracing !== null) fetch = tracing.around(fetch, findRoute);
-      if (requests !== null || observe !== null) {
-        fetch = observeRequests({ fetch }, { findRoute, metrics: requests, observe, clock });
+      if (observes) {
+        fetch = observeRequests({ fetch }, {
+          ...{ findRoute, metrics: requests, observe, recorder, clock },
+        });
       }
       app.hono.fetch = fetch;
       return fetch;
@@ -133,7 +155,27 @@ export function openObservability(
     },
     close() {
       for (const stop of stops) stop();
+      requestLog?.store.close();
     },
+  };
+}
+
+async function openFile(path: string) {
+  const { openLogFile } = await import("../engines/open_log_file.ts");
+  return openLogFile(path, requestLogFile);
+}
+
+type StatementWatch = DriverWatch["statements"];
+
+function watchedByAll(watches: readonly StatementWatch[]): StatementWatch {
+  const [first, second] = watches;
+  if (first === undefined || second === undefined) return first;
+  return () => {
+    const [one, other] = [first(), second()];
+    return (statement) => {
+      const ends = [one(statement), other(statement)];
+      return (error) => ends.forEach((end) => end(error));
+    };
   };
 }
 

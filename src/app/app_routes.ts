@@ -18,10 +18,8 @@ import { createSealer } from "../runtime/sealer.ts";
 import type { Clock, Runtime } from "../runtime/runtime.ts";
 import { createAuthentication, createIdentifyMiddleware } from "../service/authentication.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
-import type { ProblemLog } from "../service/dashboard/problem_log.ts";
 import { createHonoApp } from "../service/hono_app.ts";
 import type { AppEnv, Middleware } from "../service/middleware.ts";
-import { createRouteFinder } from "../service/route_handlers.ts";
 import { createErrorResponder, createResponder } from "../service/responder.ts";
 import { createProblemPages, type ServicePage } from "../service/service_pages.ts";
 import { mountLive } from "../service/live/mount_live.ts";
@@ -40,6 +38,7 @@ import {
   type ViewToken,
 } from "../service/dashboard/view_token.ts";
 import type { Report } from "../service/dashboard/report.ts";
+import type { RequestLog } from "../service/request_log/request_log.ts";
 import type { OpenConfig } from "./config.ts";
 import type { AuthenticatorDependencies } from "../identity/authenticator_dependencies.ts";
 import type { AppStore } from "../kv/open_key_value_store.ts";
@@ -54,7 +53,7 @@ interface AppRoutesDependencies {
   readonly middleware: Middleware | undefined;
   readonly authRoutes: readonly Router[];
   readonly parseUser: (value: unknown) => User | null;
-  readonly problems: ProblemLog | null;
+  readonly requestLog: RequestLog | null;
   readonly web: WebPage | null;
   readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;
@@ -62,7 +61,7 @@ interface AppRoutesDependencies {
 
 export function createAppRoutes(parts: AppRoutesDependencies) {
   const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
-  const { problems } = parts;
+  const recorder = parts.requestLog?.recorder ?? null;
   const { observe, clock } = runtime;
   const authenticate = createIdentifyMiddleware(identify, parts.middleware);
   const { trustProxy: trustedProxies } = resolved.abuse;
@@ -72,12 +71,13 @@ export function createAppRoutes(parts: AppRoutesDependencies) {
   const largeBodies = new LargeBodyLimiter(clock);
   const queues = { turns, largeBodies, slowRoutes };
   const answering = { ...queues, limits, guard, idempotency, trustedProxies, clock };
+  const handle = createRequestHandler(answering);
   const responder = createResponder(resolved.securityHeaders, observe);
   const fail = createErrorResponder(responder, runtime);
   const app = createHonoApp({
     table,
     pages,
-    answer: createRequestHandler(answering),
+    answer: recorder?.noting(handle) ?? handle,
     cors: resolved.cors,
     authenticate: authenticate === null
       ? null
@@ -94,12 +94,11 @@ export function createAppRoutes(parts: AppRoutesDependencies) {
     web: parts.web,
     parseUser: parts.parseUser,
     responder,
-    fail: problems?.logging(fail) ?? fail,
+    fail: recorder?.notingProblems(fail) ?? fail,
     limits,
     clock,
     links: { sealer: createSealer(resolved.secrets, runtime.random), clock },
   });
-  problems?.findRoutesBy(createRouteFinder(table, app.hono));
   const bodies = { limits, queues, trustedProxies, clock };
   if (table.routes.some(({ resource }) => resource.isSubscribable)) {
     const { fetch, prefixOf } = app;
@@ -215,7 +214,7 @@ function innerApp(
     identify: (request) => users.get(request) ?? null,
     middleware: undefined,
     authRoutes: [],
-    ...{ problems: null, web: null },
+    ...{ requestLog: null, web: null },
     resolved: {
       ...resolved,
       cors: null,

@@ -4,7 +4,6 @@ import type { ResolvedConfig } from "./resolve_config.ts";
 import type { LiveHubs } from "../resource/live/live_hubs.ts";
 import type { Clock, Runtime } from "../runtime/runtime.ts";
 import type { SearchOutbox } from "../search/outbox/search_outbox.ts";
-import type { ProblemLog } from "../service/dashboard/problem_log.ts";
 import { memberOf, type Report, requireParameter } from "../service/dashboard/report.ts";
 import { createRowHistoryReport } from "../service/dashboard/reports/row_history_report.ts";
 import { describeResources } from "../service/dashboard/operator_resources.ts";
@@ -23,6 +22,8 @@ import { noRowsShown } from "../live/live_view.ts";
 import type { StreamSession } from "../live/stream/stream_session.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { printMaskedFilter } from "../service/dashboard/print_masked_filter.ts";
+import type { RequestLog } from "../service/request_log/request_log.ts";
+import { createRequestLogReports } from "../service/request_log/request_log_reports.ts";
 
 function createStreamsReport(
   hubs: { all(): readonly LiveHub[] },
@@ -88,22 +89,24 @@ export interface DashboardReportsDependencies {
   readonly resources: readonly Resource[];
   /** The path of the routes for logins, such as `/api/auth`; null without sessions. */
   readonly sessionPath: string | null;
-  readonly databases: Iterable<Pick<Driver, "label">>;
+  readonly databases: Iterable<Driver>;
   readonly hubs: LiveHubs;
   readonly outbox: SearchOutbox | null;
-  readonly problems: ProblemLog | null;
+  readonly requestLog: RequestLog | null;
   readonly guard: Guard;
   readonly runtime: Runtime;
 }
 
 export function createDashboardReports(parts: DashboardReportsDependencies): readonly Report[] {
-  const { resources, hubs, problems, outbox, guard, resolved: { basePath }, runtime: { clock } } =
+  const { resources, hubs, requestLog, outbox, guard, resolved: { basePath }, runtime: { clock } } =
     parts;
   const { credits = null, billing = null } = parts.resolved.dashboard ?? {};
   return [
     serviceReport(parts),
     createStreamsReport(hubs, resources, clock),
-    ...(problems === null ? [] : [createProblemsReport(problems)]),
+    ...(requestLog === null
+      ? []
+      : createRequestLogReports(requestLog.store, parts.databases, clock)),
     ...(guard.limits().length === 0 ? [] : [createBudgetsReport(guard)]),
     ...(credits === null ? [] : [createCreditsReport(credits)]),
     ...(billing === null ? [] : [createWebhooksReport(billing)]),
@@ -116,13 +119,14 @@ export function createDashboardReports(parts: DashboardReportsDependencies): rea
 }
 
 function serviceReport(
-  { resolved, resources, hubs, outbox, sessionPath, databases }: DashboardReportsDependencies,
+  { resolved, resources, hubs, outbox, requestLog, sessionPath, databases }:
+    DashboardReportsDependencies,
 ): Report {
   const { title, version } = resolved.openapi.info;
   const { credits = null, billing = null } = resolved.dashboard ?? {};
   const { basePath, mountedAt: prefix } = resolved;
   const answer = (
-    { operator: { user, isReadOnly } }: { operator: DashboardOperator },
+    { operator: { user, isReadOnly, isViewer } }: { operator: DashboardOperator },
   ): ServiceReport => ({
     name: title,
     version,
@@ -140,6 +144,8 @@ function serviceReport(
       budgets: resolved.abuse.budget !== null,
       metrics: resolved.observability.metrics !== null,
       changes: hubs.all().length > 0,
+      requests: requestLog !== null,
+      statements: requestLog !== null && !isViewer,
     },
     basePath,
     resources: describeResources({ resources, basePath, prefix }),
@@ -221,19 +227,6 @@ function spendersOf(limiter: RateLimiter) {
     capacity,
     policy: header,
   }));
-}
-
-function createProblemsReport(log: ProblemLog): Report {
-  return {
-    name: "problems",
-    method: "GET",
-    answer: () => ({
-      problems: log.groups,
-      since: log.since,
-      // False if old groups of problems were removed to make room for newer groups.
-      isComplete: log.dropped === 0,
-    }),
-  };
 }
 
 function createCreditsReport(ledger: Pick<CreditsLedger, "balance" | "history">): Report {

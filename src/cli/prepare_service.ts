@@ -7,6 +7,7 @@ import { type CliService, decideCliRights } from "./cli_service.ts";
 import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
 import type * as Supabase from "./database/act_as_supabase.ts";
 import type { ServeConfig } from "../app/serve.ts";
+import { sqlitePathOf } from "./database/resolve_database_url.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 
 export interface PrepareServiceOptions {
@@ -87,12 +88,18 @@ function withPage<Config extends ServeConfig>(config: Config, { web }: ServeComm
 }
 
 function withOptions(service: CliService, command: ServeCommand): CliService {
-  const { ui, users, proxies } = command;
+  const { ui, users, proxies, database } = command;
   const readOnly = service.rights?.writable !== true;
   const roles = users ? { edit: ["operator"], read: ["viewer"] } : undefined;
-  const dashboard = ui ? { adminUI: { readOnly, roles }, observability: true } : {};
+  const requestLog = database === null ? true : { file: requestLogFile(database) };
+  const dashboard = ui ? { adminUI: { readOnly, roles, requestLog }, observability: true } : {};
   const config = { ...service.config, ...dashboard, ...proxies };
   return { ...service, config: withPage(config, command) };
+}
+
+/** Next to a SQLite file, or else in the working directory, as the key-value store. */
+function requestLogFile(database: string): string {
+  return `${sqlitePathOf(database) ?? "service"}-requests.sqlite`;
 }
 
 export function addressOf(

@@ -18,8 +18,16 @@ export interface DatabaseEngine extends EngineParts {
   readonly constraints: ConstraintsEngine;
   readonly installed: InstalledEngine;
   readonly roles: RolesEngine | null;
+  /** Returns the lines of a statement's plan. Does not run the statement. */
+  plan(driver: Driver, statement: UnboundStatement): Promise<readonly string[]>;
   /** Loads the code for migrations, which most processes do not need. */
   migrations(): Promise<MigrationsEngine>;
+}
+
+export interface UnboundStatement {
+  readonly text: string;
+  /** The number of placeholders in the text. */
+  readonly parameters: number;
 }
 
 export interface RoleLimits {

@@ -12,6 +12,7 @@ import {
 } from "./driver/tables/tables_with_triggers_sql.ts";
 import { postgresTriggerName } from "./sql/change_log_schema.ts";
 import { postgresChangesEngine } from "./changes/postgres_changes.ts";
+import { readPostgresPlan } from "./driver/read_plan.ts";
 
 export const postgresEngine: DatabaseEngine = {
   name: "postgres",
@@ -37,6 +38,7 @@ export const postgresEngine: DatabaseEngine = {
     conflictTables: () => Promise.resolve([]),
   },
   changes: postgresChangesEngine,
+  plan: readPostgresPlan,
   constraints: {
     columnsOf: (error, { table, driver }) => columnsViolatedOnPostgres(error, table, driver),
   },

@@ -7,6 +7,7 @@ import { introspectSqlite } from "./driver/introspect_sqlite.ts";
 import { sqliteTriggerPrefix } from "./sql/change_log_schema.ts";
 import { sqliteConflictTables } from "./tables/conflict_tables.ts";
 import { sqliteChangesEngine } from "./changes/sqlite_changes.ts";
+import { readSqlitePlan } from "./driver/read_plan.ts";
 
 export const sqliteEngine: DatabaseEngine = {
   name: "sqlite",
@@ -31,6 +32,7 @@ export const sqliteEngine: DatabaseEngine = {
     conflictTables: sqliteConflictTables,
   },
   changes: sqliteChangesEngine,
+  plan: readSqlitePlan,
   constraints: {
     async columnsOf(error, { table, values, driver }) {
       if (error.kind !== "foreign-key") return await columnsViolatedOnSqlite(error, table, driver);

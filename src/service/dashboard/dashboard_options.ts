@@ -10,6 +10,11 @@ import {
   type OptionValues,
 } from "../../options/option.ts";
 import { callback, flag, objectWith, textLike } from "../../options/option_kinds.ts";
+import {
+  requestLogOptionRule,
+  type RequestLogOptions,
+  resolveRequestLog,
+} from "../request_log/request_log_options.ts";
 
 /** The options of the dashboard. */
 export interface DashboardOptions {
@@ -29,6 +34,8 @@ export interface DashboardOptions {
   readonly credits?: CreditsLedger | undefined;
   /** The billing whose webhook deliveries and ledger the dashboard shows. Default: none. */
   readonly billing?: Billing | undefined;
+  /** The log of requests that the dashboard shows, or false for no log. Default: on, in memory. */
+  readonly requestLog?: boolean | RequestLogOptions | undefined;
 }
 
 /** The roles of operators. A user with one of the roles is an operator. */
@@ -57,6 +64,7 @@ const members = {
   readOnly: flag().default(false),
   credits: objectWith<CreditsLedger>("a ledger, from openCreditsLedger()", "balance", "history"),
   billing: objectWith<Billing>("what openBilling() gives", "credits", "deliveries"),
+  requestLog: requestLogOptionRule,
 } satisfies Described<DashboardOptions>;
 
 export const dashboardOptionRule = either(flag(), group(members)).default(false);
@@ -85,5 +93,7 @@ export function resolveDashboard(
         'as in { edit: ["operator"] } (or adminUI.authorize: a function; with --ui: --users)',
     );
   }
-  return { authorize, roles: roles === null ? null : { edit, read }, readOnly, credits, billing };
+  const requestLog = resolveRequestLog(option === true ? true : option.requestLog);
+  const groups = roles === null ? null : { edit, read };
+  return { authorize, roles: groups, readOnly, credits, billing, requestLog };
 }

@@ -93,7 +93,7 @@ async function answer(context: Context<AppEnv>, mounted: Mounted): Promise<Respo
   return response;
 }
 
-const stranger: DashboardOperator = { user: null, isReadOnly: true };
+const stranger: DashboardOperator = { user: null, isReadOnly: true, isViewer: true };
 
 const livePath = "/__service/live";
 
@@ -180,7 +180,7 @@ export async function requireOperator(
     // A browser then asks for a user name and password, and sends them with later requests.
     headers: { "www-authenticate": 'Basic realm="dashboard", charset="UTF-8"' },
   });
-  return { user, isReadOnly: readOnly };
+  return { user, isReadOnly: readOnly, isViewer: false };
 }
 
 function operatorByRole(
@@ -196,9 +196,9 @@ function operatorByRole(
     throw new Problem("unauthorized", "Log in to use the dashboard", { details: { login } });
   }
   if (hasRole(user, [...edit, ...read])) {
-    const isReadOnly = readOnly || !hasRole(user, edit);
+    const isViewer = !hasRole(user, edit);
     const isOperator = (renewed: User) => hasRole(renewed, [...edit, ...read]);
-    return { user: operatorUser(user, isOperator), isReadOnly };
+    return { user: operatorUser(user, isOperator), isReadOnly: readOnly || isViewer, isViewer };
   }
   throw new Problem("forbidden", "Cannot use the dashboard: the account has no role that may");
 }

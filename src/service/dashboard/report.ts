@@ -22,6 +22,8 @@ export interface DashboardOperator {
   /** Null for an operator without an account: a client on this machine, or by `authorize`. */
   readonly user: User | null;
   readonly isReadOnly: boolean;
+  /** True if the role of the operator may only read. Then the operator sees no SQL. */
+  readonly isViewer: boolean;
 }
 
 export function requireParameter(query: URLSearchParams, name: string): string {

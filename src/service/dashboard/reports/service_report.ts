@@ -22,6 +22,10 @@ export interface ServiceReport {
     readonly budgets: boolean;
     readonly metrics: boolean;
     readonly changes: boolean;
+    /** True if the service has a log of requests. */
+    readonly requests: boolean;
+    /** True if the operator may read the slow statements in the log of requests. */
+    readonly statements: boolean;
   };
   /** The resources' base path, such as `/api`. Requests as another user have the same base path. */
   readonly basePath: string;

@@ -1,6 +1,5 @@
 import { assertEquals } from "@std/assert";
 import { all, integer, Problem, resource, table, text } from "../../../../mod.ts";
-import { ProblemLog } from "../../../../src/service/dashboard/problem_log.ts";
 import { anyEngine, withDashboard } from "./dashboard_service.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
@@ -38,11 +37,11 @@ Deno.test("problems are grouped by their code and route, and hold no value of a 
     const [last] = found.problems;
     assertEquals({ ...last, firstAt: 0, lastAt: 0 }, {
       ...{ code: "conflict", status: 409, count: 1, firstAt: 0, lastAt: 0 },
-      lastRequest: { method: "POST", path: "/api/notes" },
+      ...{ method: "POST", path: "/api/notes" },
       detail: "The write conflicts with what is stored",
     });
     const groups = found.problems.map((
-      { code, count, lastRequest: { method, path } }: typeof last,
+      { code, count, method, path }: typeof last,
     ) => `${count} ${code} ${method} ${path}`);
     assertEquals(groups.toSorted(), [
       "1 conflict POST /api/notes",
@@ -57,23 +56,3 @@ Deno.test("problems are grouped by their code and route, and hold no value of a 
     const fault = found.problems.find(({ status }: typeof last) => status === 500);
     assertEquals(fault.detail, "TypeError");
   }));
-
-Deno.test("the log of problems holds 200 groups, and forgets the one that ended first", () => {
-  let now = 0;
-  const log = new ProblemLog({ now: () => now, elapsedMs: () => now, after: () => () => {} });
-  log.findRoutesBy(({ url }) => new URL(url).pathname);
-  const fail = log.logging((thrown) =>
-    new Response(null, { status: thrown instanceof Problem ? thrown.status : 500 })
-  );
-  const refuse = (path: string) => {
-    now++;
-    fail(new Problem("not-found", "No"), new Request(`http://test/${path}`), "");
-  };
-  for (let route = 0; route < 200; route++) refuse(`${route}`);
-  refuse("0");
-  assertEquals([log.groups.length, log.dropped, log.groups[0]?.count], [200, 0, 2]);
-  refuse("200");
-  const paths = log.groups.map(({ lastRequest: { path } }) => path);
-  assertEquals([paths.length, log.dropped], [200, 1]);
-  assertEquals([paths.includes("/0"), paths.includes("/1"), paths[0]], [true, false, "/200"]);
-});

@@ -64,6 +64,8 @@ Deno.test("the report of the service says who may do what, and with which fields
           metrics: false,
         },
         changes: true,
+        requests: true,
+        statements: true,
       },
     });
     assertEquals(first.rights, {
