@@ -40,13 +40,17 @@ export function drawChart(
   }
   pen.lineWidth = 1.5;
   for (const { values, color: name } of lines) {
-    pen.strokeStyle = color(name);
+    pen.strokeStyle = pen.fillStyle = color(name);
     pen.beginPath();
     let isDown = false;
     values.forEach((value, index) => {
       const x = width - 1 - (values.length - 1 - index) * (width / (points - 1));
       if (value !== null && isDown) pen.lineTo(x, y(value));
-      if (value !== null && !isDown) pen.moveTo(x, y(value));
+      if (value !== null && !isDown) {
+        // A point between unknown values has no line.
+        pen.fillRect(x - 1, y(value) - 1, 2, 2);
+        pen.moveTo(x, y(value));
+      }
       isDown = value !== null;
     });
     pen.stroke();

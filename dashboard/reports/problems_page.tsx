@@ -1,6 +1,7 @@
 import { useReport } from "../service/use_report.ts";
 import { listAt, type RecordColumn, RecordTable } from "../parts/record_table.tsx";
 import { Page, ReportView } from "../parts/report_view.tsx";
+import { href } from "../shell/route.ts";
 
 const columns: readonly RecordColumn<Readonly<Record<string, unknown>>>[] = [
   { name: "status", kind: "number" },
@@ -8,15 +9,15 @@ const columns: readonly RecordColumn<Readonly<Record<string, unknown>>>[] = [
   { name: "count", kind: "number" },
   { name: "firstAt", title: "first", kind: "time" },
   { name: "lastAt", title: "last", kind: "time" },
+  { name: "path", title: "route", show: ({ method, path }) => <code>{`${method} ${path}`}</code> },
+  { name: "detail" },
   {
-    name: "lastRequest",
-    title: "last request",
-    show({ lastRequest }) {
-      const { method = "", path = "" } = Object(lastRequest);
-      return <code>{`${method} ${path}`}</code>;
+    name: "requests",
+    show({ code, method, path }) {
+      const search = { problem: String(code), method: String(method), route: String(path) };
+      return <a href={href("requests", search)}>Show requests</a>;
     },
   },
-  { name: "detail" },
 ];
 
 /** The problems that the service has answered with, grouped. */
@@ -24,7 +25,7 @@ export function ProblemsPage() {
   const state = useReport("problems", {}, 3_000);
   return (
     <Page title="Problems">
-      <p class="quiet">Since this process began, by code. It keeps a limited number of them.</p>
+      <p class="quiet">The last 200 groups by code and route, newest first.</p>
       <ReportView state={state}>
         {(report) => (
           <RecordTable

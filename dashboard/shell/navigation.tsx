@@ -12,7 +12,10 @@ export const pages:
     ["outbox", "Outbox", "outbox"],
     ["credits", "Credits", "credits"],
     ["budgets", "Budgets", "budgets"],
-    ["problems", "Problems"],
+    ["requests", "Requests", "requests"],
+    ["load", "Load", "requests"],
+    ["problems", "Problems", "requests"],
+    ["statements", "Slow statements", "statements"],
     ["audit", "Audit"],
     ["configuration", "Configuration"],
   ];

@@ -11,6 +11,9 @@ import { FilterPage } from "../reports/filter_page.tsx";
 import { OutboxPage } from "../reports/outbox_page.tsx";
 import { ProblemsPage } from "../reports/problems_page.tsx";
 import { RightsPage } from "../reports/rights_page.tsx";
+import { LoadPage } from "../requests/load_page.tsx";
+import { RequestsPage } from "../requests/requests_page.tsx";
+import { StatementsPage } from "../requests/statements_page.tsx";
 import { StreamsPage } from "../reports/streams_page.tsx";
 import { Page } from "../parts/report_view.tsx";
 import type { Route } from "./route.ts";
@@ -47,6 +50,12 @@ export function PageAt({ route }: { readonly route: Route }) {
       return <CreditsPage query={query} />;
     case "budgets":
       return <BudgetsPage />;
+    case "requests":
+      return <RequestsPage query={query} />;
+    case "load":
+      return <LoadPage query={query} />;
+    case "statements":
+      return <StatementsPage />;
     case "problems":
       return <ProblemsPage />;
     case "audit":

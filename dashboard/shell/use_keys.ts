@@ -7,6 +7,8 @@ const places: Readonly<Record<string, string>> = {
   r: "rights",
   f: "filter",
   s: "streams",
+  q: "requests",
+  l: "load",
   p: "problems",
   a: "audit",
   c: "configuration",

@@ -67,7 +67,7 @@ export async function openDashboardApp(numberOfRows: number): Promise<DashboardA
     kv: ":memory:",
     secret: "a secret for the tests only",
     runtime: systemRuntime(() => {}),
-    adminUI: true,
+    adminUI: { requestLog: { slowStatementMs: 1 } },
     observability: true,
     search: search.adapter,
     // A failed write is dead at once, and sent when a test asks for it.
