@@ -1,4 +1,4 @@
-/** The service of `client_bench.ts`, over 3,000 rows, in a separate process. */
+/** The service of the benchmarks of the client, in a separate process. Arguments: file, rows. */
 import { all, createApp, integer, openDatabase, resource, table, text } from "../mod.ts";
 
 const posts = table("posts", {
@@ -7,7 +7,8 @@ const posts = table("posts", {
   rank: integer().notNull(),
   version: integer().notNull().default(1),
 });
-const db = await openDatabase(`sqlite:${Deno.args[0]}`);
+const [file, rows = "3000"] = Deno.args;
+const db = await openDatabase(`sqlite:${file}`);
 await db.createTables([posts]);
 const app = await createApp({
   db,
@@ -28,7 +29,7 @@ const app = await createApp({
     }),
   ],
 });
-for (let start = 0; start < 3_000; start += 100) {
+for (let start = 0; start < Number(rows); start += 100) {
   const items = Array.from({ length: 100 }, (_, n) => ({
     ...{
       id: start + n,

@@ -184,7 +184,7 @@ export type {
 } from "../src/api/resource_client.ts";
 export type { HookOptions, HookQuery } from "../src/client/bindings/component_query.ts";
 export { createOutbox } from "../src/client/outbox/create_outbox.ts";
-export type { ConflictOf, JobConflict, OnConflict } from "../src/client/outbox/send_job.ts";
+export type { ConflictOf, JobConflict, OnConflict } from "../src/client/outbox/resolve_conflict.ts";
 export type { Job, JobProblem, JobRow, JobStorage, NewJob } from "../src/client/outbox/job.ts";
 export type { OutboxState } from "../src/client/outbox/job_view.ts";
 export { memoryStorage } from "../src/client/outbox/memory_storage.ts";

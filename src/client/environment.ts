@@ -39,7 +39,7 @@ export function pageEnvironmentOf(
     onWake(run) {
       const ending = new AbortController();
       // The event `visibilitychange` of the document bubbles to the window.
-      for (const event of ["online", "pageshow", "visibilitychange"]) {
+      for (const event of ["online", "pageshow", "pagehide", "visibilitychange"]) {
         world.addEventListener?.(event, run, ending);
       }
       return () => ending.abort();

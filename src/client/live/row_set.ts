@@ -47,7 +47,9 @@ export class RowSet {
       this.limit = message.limit;
       message.items.forEach((row, index) => this.#change(row, message.ids?.[index]));
     } else if (message.type === "token") {
-      if (this.#changes.size > 0) this.items = this.after(this.#changes);
+      if (this.#changes.size > 0) {
+        this.items = this.insert(this.without(this.#changes), this.#changes.values());
+      }
       for (const [id, row] of this.#changes) {
         if (row) this.rows.set(id, row);
         else this.rows.delete(id);
@@ -81,10 +83,15 @@ export class RowSet {
     this.#changes.set(rowIdText(id), item && row);
   }
 
-  after(changes: ReadonlyMap<string, LiveRow | null>): readonly LiveRow[] {
+  /** Returns the sorted rows without those that changes replace or remove. */
+  without(changes: ReadonlyMap<string, LiveRow | null>): LiveRow[] {
     const old = new Set([...changes.keys()].map((id) => this.rows.get(id)));
-    const items = this.items.filter((row) => !old.has(row));
-    const added = [...changes.values()].filter((row) => !!row);
+    return this.items.filter((row) => !old.has(row));
+  }
+
+  /** Adds rows, except null, to a new list of sorted rows, and returns the sorted list. */
+  insert(items: LiveRow[], rows: Iterable<LiveRow | null>): readonly LiveRow[] {
+    const added = [...rows].filter((row) => !!row);
     if (added.length > 500) return [...items, ...added].sort(this.#compare);
     for (const row of added) {
       let low = 0;

@@ -2,17 +2,18 @@ import { browserEnvironmentOf, pageEnvironmentOf } from "../environment.ts";
 import { whenAborted } from "../when_aborted.ts";
 import { overlaysOf } from "../overlays/overlays.ts";
 import { handle, type HasHandle } from "../../api/handle.ts";
-import type { Bearer } from "../../api/transport.ts";
+import type { Bearer, Transport } from "../../api/transport.ts";
 import type { IndexedDbFactory } from "../../api/web_platform.ts";
 import { indexedDbStorage } from "./indexed_db_storage.ts";
-import { discardedJob, type Job, type JobRow, laneOf, newJobRequest } from "./job.ts";
+import { discardedJob, type Job, type JobRow, laneOf, newJobRequest, refusedJob } from "./job.ts";
 import { createOutboxJobs, type OutboxJobs } from "./outbox_jobs.ts";
 import type { TabJobs } from "./job_view.ts";
 import { memoryStorage } from "./memory_storage.ts";
 import { newJob, type NewWrite, seenRow } from "./new_job.ts";
 import type { Outbox, OutboxOptions, Write } from "./outbox.ts";
 import { ServiceError } from "../request/service_error.ts";
-import { type ConflictOptions, isRefusal, jobAfterRefusal, sendJob } from "./send_job.ts";
+import type { OnConflict } from "./resolve_conflict.ts";
+import { isRefusal, readRow, sendJob } from "./send_job.ts";
 import type { RequestEnvironment } from "../../api/client_environment.ts";
 
 /**
@@ -36,27 +37,30 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Untyped {
   const { transport } = api[handle];
   const environment = browserEnvironmentOf(transport);
   const { indexedDB, locks } = environment;
-  const { identity, maxAgeMs = 82_800_000, onConflict, onDead, computed } = options;
+  const { identity, maxAgeMs = 82_800_000 } = options;
   const name = `outbox ${transport.baseUrl}${transport.basePath} ${identity}`;
   const isKept = identity && (options.storage ?? indexedDB);
   const storage = isKept ? options.storage : memoryStorage();
   const overlays = overlaysOf(transport);
   const jobs = new Map<string, Job>();
-  const known: TabJobs = { jobs, created: new Map(), sent: new Map(), overlays, onDead, computed };
+  const tokens: JobTokens = new Map();
+  const ending = new AbortController();
+  const { signal } = ending;
+  const known = {
+    ...{ ...options, maxAgeMs, transport, signal, tokens, overlays },
+    ...{ jobs, last: new Map(), created: new Map(), sent: new Map() },
+  };
   const opening = storage
     ? Promise.resolve(storage)
     // The cast is safe: `isKept` is true here, so IndexedDB exists.
     : indexedDbStorage(indexedDB as IndexedDbFactory, name, environment)
       .catch((cause) => ({ ...memoryStorage(), error: new ServiceError("storage", `${cause}`) }));
   const channel = storage?.isShared === false ? null : environment.channel(name);
-  const tokens: JobTokens = new Map();
-  const ending = new AbortController();
-  const { signal } = ending;
-  const book = createOutboxJobs({ ...known, opening, channel, environment, signal });
+  const book = createOutboxJobs({ ...known, opening, channel, environment });
   let wake = () => {};
   function drain(): Promise<void> {
     void book.sync().then(() => {
-      wake = sendJobs({ ...known, transport, signal, book, tokens, maxAgeMs, onConflict });
+      wake = sendJobs({ ...known, book });
     });
     return whenAborted(signal); // Closing does not wait for a storage that never responds.
   }
@@ -86,7 +90,7 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Untyped {
     async revive(id, body) {
       const job = jobs.get(id);
       if (job?.state === "dead") {
-        const { reviveDeadJob } = await import("./revive_dead_job.ts");
+        const { reviveDeadJob } = await import("../rarely_needed.ts");
         const fresh = newJobRequest(environment);
         const revival = { seen: seenRow(job, overlays), body: body ?? job.body, fresh };
         await book.change(job, reviveDeadJob(job, revival));
@@ -122,7 +126,10 @@ interface Untyped extends Pick<Outbox, "get" | "subscribe" | "revive" | "discard
   delete(resource: HasHandle, target: Target, base?: Base): Write<JobRow>;
 }
 
-interface SendJobsOptions extends ConflictOptions, TabJobs {
+interface SendJobsOptions extends TabJobs {
+  readonly transport: Transport;
+  readonly signal: AbortSignal;
+  readonly onConflict?: OnConflict | undefined;
   readonly book: OutboxJobs;
   readonly maxAgeMs: number;
   readonly tokens: JobTokens;
@@ -209,10 +216,15 @@ function sendJobs(options: SendJobsOptions): () => void {
 }
 
 async function refuse(job: Job, error: ServiceError, options: SendJobsOptions): Promise<void> {
-  const { book, signal } = options;
+  const { book, signal, onConflict } = options;
   // Removes a discarded write, which the page's next user must not see.
   if (error.slug === "discarded") return await book.end(discardedJob(job));
-  const changed = await jobAfterRefusal(job, error, options);
+  let changed = refusedJob(job, error);
+  if (error.status === 412 && onConflict) {
+    const { resolveConflict } = await import("../rarely_needed.ts");
+    const tools = { ...options, onConflict, newJobRequest, isRefusal, readRow };
+    changed = await resolveConflict(job, error, tools) ?? changed;
+  }
   if (!signal.aborted) await book.change(job, changed);
 }
 

@@ -5,7 +5,7 @@ import type {
   IndexedDbRequest,
 } from "../../api/web_platform.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
-import type { Job, JobStorage } from "./job.ts";
+import type { Job, JobStorage, NewJob } from "./job.ts";
 
 /**
  * Creates a storage of jobs in an IndexedDB database. Rejects if the browser refuses the database,
@@ -15,7 +15,7 @@ import type { Job, JobStorage } from "./job.ts";
 export async function indexedDbStorage(
   databases: IndexedDbFactory,
   name: string,
-  { after }: Pick<ClientEnvironment, "after">,
+  { after, onWake }: Pick<ClientEnvironment, "after" | "onWake">,
 ): Promise<JobStorage> {
   let database: Promise<IndexedDbDatabase> | null = open();
   await database;
@@ -56,19 +56,46 @@ export async function indexedDbStorage(
     });
   }
 
-  /** Runs one request and commits immediately, because leaving the page may abort a transaction. */
-  const runOne = <T>(request: (store: IndexedDbObjectStore) => IndexedDbRequest<T>) =>
+  /** Runs requests and commits immediately, because leaving the page may abort a transaction. */
+  const runAll = <T>(requests: (store: IndexedDbObjectStore) => readonly IndexedDbRequest<T>[]) =>
     run((store) => {
-      const sent = request(store);
+      const sent = requests(store);
       store.transaction.commit();
-      return () => sent.result;
+      return () => sent.map(({ result }) => result);
     });
+
+  /** The jobs that no transaction contains yet. */
+  const adding: AddedJob[] = [];
+
+  /** Stores the first `count` jobs in one transaction, because each transaction is expensive. */
+  async function store(count: number): Promise<void> {
+    const jobs = adding.splice(0, count);
+    // The cast is safe: the keys that the database generates are numbers.
+    const stored = runAll((store) =>
+      jobs.map(([job]) => store.add(job) as IndexedDbRequest<number>)
+    );
+    jobs.forEach(([, resolve], index) => resolve(stored.then((orders) => orders[index]!)));
+    await stored.catch(() => {});
+  }
+
+  /** Stores the jobs of this tick. If there are many jobs, the page continues in between. */
+  async function storeAdded(): Promise<void> {
+    // The user may leave the page.
+    const stop = onWake(() => void store(Infinity));
+    await null;
+    do await store(100); while (adding.length);
+    stop();
+  }
 
   return {
     isShared: true,
-    // The cast is safe: only this file writes the database, whose generated keys are numbers.
-    all: () => runOne((store) => store.getAll() as IndexedDbRequest<Job[]>),
-    add: (job) => runOne((store) => store.add(job) as IndexedDbRequest<number>),
+    // The casts are safe: only this file writes the database, and there is one result.
+    all: () =>
+      runAll((store) => [store.getAll() as IndexedDbRequest<Job[]>]).then(([jobs]) => jobs!),
+    add: (job) =>
+      new Promise((resolve) => {
+        if (adding.push([job, resolve]) < 2) void storeAdded();
+      }),
     update: (order, change) =>
       run((store) => {
         // The cast is safe: only this file writes to the database.
@@ -80,9 +107,11 @@ export async function indexedDbStorage(
         };
         return () => changed;
       }),
-    remove: (order) => runOne((store) => store.delete(order)),
+    remove: (order) => runAll((store) => [store.delete(order)]),
   };
 }
+
+type AddedJob = readonly [job: NewJob, resolve: (order: Promise<number>) => void];
 
 /** How long the browser may take to open the database, in milliseconds. */
 const maxOpeningMs = 10_000;

@@ -120,7 +120,7 @@ export function isSameRequest(one: Job, other: Job): boolean {
 
 /** Returns the path of a job's row, or the id of the creating job if there is no row yet. */
 export function laneOf(
-  { of, path }: Job,
+  { of, path }: Pick<Job, "of" | "path">,
   created: ReadonlyMap<string | null, { readonly path: string }>,
 ): string {
   return created.get(of)?.path ?? of ?? path;
@@ -131,6 +131,7 @@ export function rowTag(row: JobRow | null): string | null {
   return (row?._etag ?? null) as string | null;
 }
 
-export function rowKey(path: string): readonly string[] {
-  return path.slice(path.lastIndexOf("/") + 1).split(",").map(decodeURIComponent);
+/** Returns the id of a path's row, as `rowIdText` writes it. */
+export function rowKey(path: string): string {
+  return JSON.stringify(path.slice(path.lastIndexOf("/") + 1).split(",").map(decodeURIComponent));
 }

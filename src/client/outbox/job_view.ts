@@ -20,12 +20,14 @@ export interface RowEffect {
 
 export interface TabJobs {
   readonly jobs: Map<string, Job>;
+  /** The last waiting job of each row, by `laneOf`. Empty if unknown. */
+  readonly last: Map<string, Job>;
   readonly created: Map<string | null, CreatedRow>;
   /** By idempotency key: the effects of sent requests, until lists show these effects. */
   readonly sent: Map<string | null, RowEffect>;
   readonly overlays: JobOverlays;
-  readonly computed: Overlay["computed"];
-  readonly onDead: ((job: Job, error: ServiceError) => void) | undefined;
+  readonly computed?: Overlay["computed"];
+  readonly onDead?: ((job: Job, error: ServiceError) => void) | undefined;
 }
 
 export interface JobViewInput extends TabJobs {
@@ -48,13 +50,13 @@ export interface OutboxState {
 export interface JobView extends Store<OutboxState> {
   show(job: Job, row?: JobRow | null): void;
   /** Shows the stored jobs. A job that another tab removed counts as sent one second later. */
-  showStored(stored: readonly Job[], error?: ServiceError | null): void;
+  showAll(stored: readonly Job[], error?: ServiceError | null): void;
   learn(job: Job, row: JobRow | null): void;
   wait(id: string): Readonly<Record<"acknowledged" | "done", Promise<JobRow | null>>>;
 }
 
 export function createJobView(
-  { jobs, created, sent, overlays, onDead, computed, environment, signal }: JobViewInput,
+  { jobs, last, created, sent, overlays, onDead, computed, environment, signal }: JobViewInput,
 ): JobView {
   let storageError: ServiceError | null = null;
   const [store, change] = createStore(() => stateOf(jobs, storageError), () => () => {});
@@ -62,6 +64,7 @@ export function createJobView(
 
   function learn({ id, of, path, ifMatch, idempotencyKey }: Job, row: JobRow | null): void {
     const tag = rowTag(row);
+    last.clear();
     if (of === id) created.set(id, { path, tag });
     if (tag !== null) sent.set(idempotencyKey, { path, before: ifMatch, tag });
   }
@@ -70,6 +73,8 @@ export function createJobView(
     const { id, state, problem } = job;
     const before = jobs.get(id);
     const waiter = waiters.get(id);
+    // Only a new job of this tab is in `last` already.
+    if (before || job.order < Infinity) last.clear();
     const isKnown = before && isSameRequest(before, job);
     // Live lists apply jobs in the map's order. A job with a new idempotency key moves to the end.
     if (!isKnown) jobs.delete(id);
@@ -100,7 +105,7 @@ export function createJobView(
   return {
     ...store,
     ...{ learn, show },
-    showStored(stored, error = null) {
+    showAll(stored, error = null) {
       storageError = error;
       const ids = new Set(stored.map(({ id }) => id));
       for (const job of jobs.values()) {
@@ -132,10 +137,9 @@ export function createJobView(
 type Acknowledgement = readonly [row: JobRow | null, seen: Promise<unknown>];
 
 function overlayOf(job: Job): Overlay {
-  const { kind, resource, path, body } = job;
+  const { resource, path, body } = job;
   return {
     ...job,
-    kind: kind === "replace" ? "update" : kind,
     key: path === resource ? null : rowKey(path),
     // The row does not contain values that create or link related rows.
     fields: Object.fromEntries(

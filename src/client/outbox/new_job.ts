@@ -15,29 +15,35 @@ export interface NewWrite {
 export function newJob(
   { kind, target, body, base }: NewWrite,
   { transport: { environment }, path: resource }: Handle,
-  { jobs, created, sent, overlays }: TabJobs,
+  { jobs, last, created, sent, overlays }: TabJobs,
 ): Job {
   const id = environment.randomId();
-  const creation = target === null ? id : isWrite(target) ? target.id : null;
+  // The cast is safe: a key has no member `id`.
+  const creation = target === null ? id : (Object(target) as Partial<NewRow>).id ?? null;
   // The cast is safe: a target is a key or a reference to a write.
   const path = creation === null
     ? `${resource}/${keyPath(target as KeyInput)}`
     : created.get(creation)?.path ?? resource;
   const row = base ?? seenRow({ resource, path }, overlays);
+  const of = path === resource ? creation : null;
+  const lane = laneOf({ of, path }, created);
+  if (!last.size) {
+    for (const one of jobs.values()) {
+      if (one.state === "waiting") last.set(laneOf(one, created), one);
+    }
+  }
+  const before = last.get(lane);
+  // Without `base`, the user saw the effect of `before`, so both jobs have the same base and ETag.
   const job: Job = {
-    ...{ id, kind, resource, path, order: Infinity, conflicts: 0, ...newJobRequest(environment) },
-    of: path === resource ? creation : null,
+    ...{ id, kind, resource, path, of, order: Infinity, conflicts: 0 },
+    ...newJobRequest(environment),
     ...jsonCopy({ body, base: row }),
     ifMatch: presentTag(path, rowTag(row), sent),
+    ...(base === undefined && before && { base: before.base, ifMatch: before.ifMatch }),
+    after: before?.idempotencyKey ?? null,
   };
-  const lane = laneOf(job, created);
-  const before = [...jobs.values()].findLast((other) =>
-    other.state === "waiting" && laneOf(other, created) === lane
-  );
-  if (before === undefined) return job;
-  // Without `base`, the user saw the effect of `before`, so both jobs have the same base and ETag.
-  const seen = base === undefined ? before : job;
-  return { ...job, after: before.idempotencyKey, base: seen.base, ifMatch: seen.ifMatch };
+  last.set(lane, job);
+  return job;
 }
 
 /**
@@ -69,8 +75,4 @@ export function seenRow(
   overlays: JobOverlays,
 ): JobRow | null {
   return path === resource ? null : overlays.rowOf(resource, rowKey(path));
-}
-
-function isWrite(target: NewWrite["target"]): target is NewRow {
-  return target instanceof Object && "id" in target;
 }

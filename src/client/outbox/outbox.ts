@@ -4,7 +4,7 @@ import type { ServiceError } from "../request/service_error.ts";
 import type { ApiResource } from "../../api/rows.ts";
 import type { ReplaceBody } from "../../api/resource_client.ts";
 import type { Offers } from "../../api/checked_text.ts";
-import type { OnConflict } from "./send_job.ts";
+import type { OnConflict } from "./resolve_conflict.ts";
 import type { Job, JobRow, JobStorage } from "./job.ts";
 import type { OutboxState } from "./job_view.ts";
 

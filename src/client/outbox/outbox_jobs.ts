@@ -69,11 +69,12 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   };
 }
 
-function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
+function storedJobs({ show, showAll }: JobView, options: OutboxJobsOptions) {
   const { jobs, opening, channel, signal } = options;
   let storing: Promise<unknown> = Promise.resolve();
   let reading: Promise<void> | null = null;
-  const adding: Promise<Job>[] = [];
+  /** The jobs of this tick. */
+  const adding: Job[] = [];
 
   function queue<T>(work: (storage: JobStorage) => Promise<T> | T): Promise<T> {
     const result = storing.then(async () => work(await opening));
@@ -92,7 +93,7 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
   const sync = () =>
     reading ??= queue(async (storage) => {
       reading = null;
-      if (!signal.aborted) showStored(await storage.all(), storage.error);
+      if (!signal.aborted) showAll(await storage.all(), storage.error);
     }).catch(() => {});
 
   if (channel) {
@@ -107,14 +108,19 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
     sync,
     add(job: Job): void {
       show(job);
-      // The user may leave the page, so the job does not wait for queued operations.
-      adding.push(storeJob(job, opening, announce));
-      if (adding.length > 1) return;
+      if (adding.push(job) > 1) return;
+      // The user may leave the page, so these jobs do not wait for queued operations.
+      const stored = opening.then((storage) => {
+        announce();
+        return Promise.all(adding.splice(0).map((one) => storeJob(one, storage)));
+      });
       void queue(async () => {
-        for (const stored of await Promise.all(adding.splice(0))) {
+        for (const one of await stored) {
           // Skips a job that a read of the storage has already shown as stored.
-          if (jobs.get(stored.id)?.order === Infinity) show(stored);
+          if (jobs.get(one.id)?.order === Infinity) show(one);
         }
+        // Another tab may have read the storage before it contained all these jobs.
+        announce();
       });
     },
     change: (job: Job, changes: Partial<Job>) =>
@@ -138,15 +144,12 @@ function storedJobs({ show, showStored }: JobView, options: OutboxJobsOptions) {
   };
 }
 
-/** Starts to store a job. Resolves to the stored job, or after a failure to a discarded job. */
-function storeJob(job: Job, opening: Promise<JobStorage>, announce: () => void): Promise<Job> {
+/** Returns the stored job, or after a failure a discarded job. */
+async function storeJob(job: Job, storage: JobStorage): Promise<Job> {
   const { order: _order, ...added } = job;
-  return opening.then((storage) => {
-    const place = storage.add(added);
-    announce();
-    return place;
-  }).then(
-    (order): Job => ({ ...job, order }),
-    (cause) => discardedJob(job, "storage", `${cause}`),
-  );
+  try {
+    return { ...job, order: await storage.add(added) };
+  } catch (cause) {
+    return discardedJob(job, "storage", `${cause}`);
+  }
 }

@@ -1,5 +1,5 @@
 import { connectionOf } from "../live/direct_connection.ts";
-import type { LiveMessage, LiveRow, LiveRowId } from "../live/live_messages.ts";
+import type { LiveMessage, LiveRow } from "../live/live_messages.ts";
 import {
   type OpenList,
   type OpenLists,
@@ -19,7 +19,7 @@ interface ShownWrite {
   readonly has: Set<OpenList>;
   readonly echoes: Set<OpenList>;
   /** The number of streams that the client had requested when the service confirmed the write. */
-  askedBefore?: number;
+  asked?: number;
   tag?: unknown;
   /** Undefined until the service has confirmed the write. */
   confirm?: () => void;
@@ -35,8 +35,6 @@ export class Overlays implements ShownOverlays {
   readonly #lists: OpenLists;
   readonly #writes = new Map<string, ShownWrite>();
   readonly #created = new Map<string, string>();
-  /** The writes whose effects each list shows. */
-  readonly #visible = new WeakMap<OpenList, ReadonlySet<ShownWrite>>();
   #matches: typeof matchesDescribed | undefined;
 
   constructor(transport: Transport) {
@@ -48,21 +46,18 @@ export class Overlays implements ShownOverlays {
     const { id, resource } = overlay;
     this.#writes.delete(id);
     this.#writes.set(id, { overlay, rows: new WeakMap(), has: new Set(), echoes: new Set() });
-    for (const list of this.#lists.all) if (list.resource === resource) list.show();
+    this.#show(resource);
   }
 
   async acknowledge(id: string, row: LiveRow | null): Promise<void> {
     const { after } = this.#transport.environment;
     const write = this.#writes.get(id);
     if (write === undefined) return;
-    write.askedBefore = this.#lists.asked;
+    write.asked = this.#lists.asked;
     write.tag = row?._etag;
+    const cancel = after(lateMs, () => connectionOf(this.#transport).reopen());
     await new Promise<void>((resolve) => {
-      const cancel = after(lateMs, () => connectionOf(this.#transport).reopen());
-      write.confirm = () => {
-        cancel();
-        resolve();
-      };
+      write.confirm = resolve;
       for (const list of this.#holding(write)) {
         const { description } = list.set;
         if (row && description && write.overlay.kind === "create") {
@@ -78,19 +73,19 @@ export class Overlays implements ShownOverlays {
       }
       this.#resolve(write);
     });
+    cancel();
   }
 
   reject(id: string): void {
     const write = this.#writes.get(id);
     if (write === undefined) return;
-    const lists = this.#holding(write);
     this.#writes.delete(id);
-    for (const list of lists) list.show();
+    this.#show(write.overlay.resource);
   }
 
-  rowOf(path: string, key: LiveRowId): LiveRow | null {
+  rowOf(path: string, key: string): LiveRow | null {
     for (const { resource, set } of this.#lists.all) {
-      const row = resource === path && set.rows.get(rowIdText(key));
+      const row = resource === path && set.rows.get(key);
       if (row) return row;
     }
     return null;
@@ -100,13 +95,13 @@ export class Overlays implements ShownOverlays {
     const { set } = list;
     const changed = new Map<string, LiveRow | null>();
     const writes: ShownWrite[] = [];
-    this.#visible.delete(list);
+    list.visible = undefined;
     for (const write of this.#writes.values()) {
       if (!this.#holds(list, write)) continue;
       const { kind } = write.overlay;
       const target = this.#targetOf(write.overlay);
       const before = (changed.has(target) ? changed : set.rows).get(target);
-      if (before ? kind === "create" : kind !== "create") continue;
+      if (!before !== (kind === "create")) continue;
       writes.push(write);
       changed.set(target, kind === "delete" ? null : shownRow(write, list, before));
     }
@@ -114,38 +109,53 @@ export class Overlays implements ShownOverlays {
     for (const [target, row] of changed) {
       if (row && !(this.#belongs(list, row) ?? set.rows.has(target))) changed.set(target, null);
     }
+    // The rows that the list has shown before are sorted.
+    const wanted = new Set([...set.without(changed), ...changed.values()]);
+    const known = (list.sorted ?? []).filter((row) => wanted.delete(row));
+    list.sorted = set.insert(known, wanted);
     // Unconfirmed new rows count towards the limit, and rows beyond the limit are not shown.
-    const items = set.after(changed).slice(0, set.limit);
+    const items = list.sorted.slice(0, set.limit);
     const shown = new Set<unknown>(items);
     const visible = writes.filter(({ overlay }) => {
       const target = this.#targetOf(overlay);
       return set.rows.has(target) || shown.has(changed.get(target));
     });
-    this.#visible.set(list, new Set(visible));
+    list.visible = new Set(visible);
     return { items, pending: visible.length };
   }
 
   receive(list: OpenList, message: LiveMessage): void {
     if (list.set.description?.filter) this.#evaluation();
-    for (const write of [...this.#writes.values()]) {
-      const { overlay: { id, kind, resource }, echoes, has } = write;
-      if (resource !== list.resource) continue;
-      if (message.type === "opened") echoes.delete(list);
-      else if (message.type === "token") {
-        if (!echoes.has(list) && !this.#isDone(write, list)) continue;
-        has.add(list);
-        this.#resolve(write);
-      } else if ("id" in message) {
-        const { _optimisticId } = "item" in message ? message.item : message;
-        if (_optimisticId !== id) continue;
-        echoes.add(list);
-        if (kind === "create") this.#created.set(id, rowIdText(message.id));
+    if ("id" in message) {
+      const { _optimisticId } = "item" in message ? message.item : message;
+      // The cast is safe: no write has an id that is not a string.
+      const write = this.#writes.get(_optimisticId as string);
+      // The write can also have changed rows of other resources.
+      if (write?.overlay.resource !== list.resource) return;
+      write.echoes.add(list);
+      const { id, kind } = write.overlay;
+      if (kind === "create") this.#created.set(id, rowIdText(message.id));
+    } else {
+      // The types of the fields determine the order.
+      if (message.type === "opened") list.sorted = undefined;
+      for (const write of this.#writes.values()) {
+        if (message.type === "opened") write.echoes.delete(list);
+        else if (
+          message.type === "token" && (write.echoes.has(list) || this.#isDone(write, list))
+        ) {
+          write.has.add(list);
+          this.#resolve(write);
+        }
       }
     }
   }
 
   closed(): void {
-    for (const write of [...this.#writes.values()]) this.#resolve(write);
+    for (const write of this.#writes.values()) this.#resolve(write);
+  }
+
+  #show(resource: string): void {
+    for (const list of this.#lists.all) if (list.resource === resource) list.show();
   }
 
   #holding(write: ShownWrite): readonly OpenList[] {
@@ -166,7 +176,7 @@ export class Overlays implements ShownOverlays {
 
   #targetOf({ id, key, of }: Overlay): string {
     const creation = of ?? id;
-    return key === null ? this.#created.get(creation) ?? creation : rowIdText(key);
+    return key ?? this.#created.get(creation) ?? creation;
   }
 
   /** Returns true if an unconfirmed row belongs to a list, or null if only the service knows. */
@@ -189,12 +199,13 @@ export class Overlays implements ShownOverlays {
   }
 
   #isDone(write: ShownWrite, list: OpenList): boolean {
-    const { askedBefore, confirm, tag, overlay } = write;
+    const { asked, confirm, tag, overlay } = write;
+    if (!confirm || overlay.resource !== list.resource) return false;
     const row = list.set.rows.get(this.#targetOf(overlay));
-    const isShown = row ? overlay.kind !== "create" : this.#visible.get(list)?.has(write);
+    const isShown = row ? overlay.kind !== "create" : list.visible?.has(write);
     // The `!` is safe: the service has confirmed the write.
-    return !!confirm && (list.set.asked > askedBefore! || !isShown ||
-      (tag !== undefined && plainTag(row?._etag) === plainTag(tag)));
+    return list.set.asked > asked! || !isShown ||
+      (tag !== undefined && plainTag(row?._etag) === plainTag(tag));
   }
 }
 

@@ -30,8 +30,10 @@ export function createClient<Api extends ApiOf<Api>>(options: CreateClientOption
     get(known, name) {
       // `await` reads the member `then`, so no resource can be named `then`.
       if (typeof name === "symbol" || name === "then") return known[name];
-      const path = `${basePath}/${encodeURIComponent(name).replace(/%2F/g, "/")}`;
-      return known[name] ??= createRequests({ transport, path });
+      return known[name] ??= createRequests({
+        transport,
+        path: `${basePath}/${encodeURIComponent(name).replace(/%2F/g, "/")}`,
+      });
     },
   });
   // The cast is safe: the service has the resources and operations that `Api` declares.
@@ -85,7 +87,7 @@ function createRequests(own: Handle) {
       { base, onConflict, ...options }: UpdateOptions = {},
     ) {
       if (!onConflict) return patch(key, options, mine);
-      const { mergeUpdate } = await import("./merge_update.ts");
+      const { mergeUpdate } = await import("../rarely_needed.ts");
       return mergeUpdate({ key, get, patch, onConflict }, { base, mine }, options);
     },
     replace: (key: KeyInput, body: unknown, options?: CallOptions) =>
@@ -101,7 +103,7 @@ function createRequests(own: Handle) {
     deleteBatch: (filter: unknown, options?: CallOptions) =>
       call("DELETE", "/batch", "count")(options, { filter: `${filter}` }),
     async import(rows: Iterable<unknown>, options?: ImportOptions) {
-      const { importRows } = await import("./import_rows.ts");
+      const { importRows } = await import("../rarely_needed.ts");
       const { environment } = own.transport;
       return importRows(rows, { createBatch, upsertBatch, ...environment }, options);
     },

@@ -38,7 +38,7 @@ export function createTransport(options: CreateClientOptions): Transport {
       // A proxy can also respond with 428 or 401, but then `error.problem` is null.
       const status = error.problem?.status;
       if (status === 428) {
-        const { solveChallenge } = await import("./challenge.ts");
+        const { solveChallenge } = await import("../rarely_needed.ts");
         solution = await solveChallenge({ error, response, request, attempts }, options);
       } else if (status === 401 && !isRefreshed) {
         isRefreshed = true;

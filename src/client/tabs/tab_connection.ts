@@ -148,14 +148,13 @@ export class TabConnection implements LiveConnection {
   #deliver({ key, asked, message }: TabMessage & { readonly kind: "event" }): void {
     const one = this.#own.get(key);
     if (one?.asked !== asked) return;
-    let known = message;
     // The leader's message counts the leader's streams, but the subscriber needs this tab's count.
-    if (message.type === "opened") known = { ...message, asked };
-    else if (message.type === "status" && message.error !== null) {
-      const { slug, message: text } = message.error;
-      known = { ...message, error: new ServiceError(slug, text, message.error) };
+    if (message.type === "opened") message = { ...message, asked };
+    if (message.type === "status" && message.error !== null) {
+      const { error } = message;
+      message = { ...message, error: new ServiceError(error.slug, error.message, error) };
     }
-    one.subscriber.receive(known);
+    one.subscriber.receive(message);
   }
 
   #serve(request: FollowRequest): () => void {
@@ -167,12 +166,13 @@ export class TabConnection implements LiveConnection {
       set: request,
       receive: (message) => {
         if (message.type === "token") request.token = message.token;
-        else if (message.type === "invalidate") request.token = null;
+        if (message.type === "invalidate") request.token = null;
         // A channel copies only the message of an Error, so the members are sent as a plain object.
-        const known = message.type === "status" && message.error !== null
-          ? { ...message, error: { ...message.error, message: message.error.message } }
-          : message;
-        this.#send({ kind: "event", tab, key, asked, message: known });
+        if (message.type === "status" && message.error !== null) {
+          const { error } = message;
+          message = { ...message, error: { ...error, message: error.message } };
+        }
+        this.#send({ kind: "event", tab, key, asked, message });
       },
     });
     const end = () => {

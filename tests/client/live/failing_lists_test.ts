@@ -45,7 +45,7 @@ Deno.test("a list whose function throws closes, and the stream of the others con
     await until(failing, ({ items }) => items.length === 1);
     await until(list, ({ items }) => items.length === 1);
     const overlay: Overlay = {
-      ...{ id: "one", resource: "/api/posts", kind: "update", key: "1", of: null },
+      ...{ id: "one", resource: "/api/posts", kind: "update", key: `["1"]`, of: null },
       fields: { title: "ab" },
     };
     const overlays = overlaysOf(api[handle].transport);

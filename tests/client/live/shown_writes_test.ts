@@ -34,7 +34,7 @@ Deno.test("a window shows at most `limit` rows, whatever creates wait", () =>
     assertEquals(shown(), ["xy 2 true", "ba 1 true", "ab 1 true"]);
     for (const id of ["x", "y", "z"]) overlays.reject(id);
     assertEquals(shown(), ["dc 0 true", "ba 1 true", "ab 1 true"]);
-    overlays.add({ id: "gone", resource: "/api/posts", kind: "delete", key: "2", fields: {} });
+    overlays.add({ id: "gone", resource: "/api/posts", kind: "delete", key: `["2"]`, fields: {} });
     assertEquals(shown(), ["dc 0 true", "bc 2 true", "bc 2 true"]);
     ends.forEach((end) => end());
     // A connection without lists closes a little later, for a page that opens others.
@@ -83,7 +83,14 @@ Deno.test("a write that replaces one that is shown is shown over all others", ()
     const shown: unknown[] = [];
     for (const [id, title] of [["one", "ab"], ["other", "ac"], ["one", "acb"]] as const) {
       const overlay: Overlay = {
-        ...{ id, resource: "/api/posts", kind: "update", key: "1", of: null, fields: { title } },
+        ...{
+          id,
+          resource: "/api/posts",
+          kind: "update",
+          key: `["1"]`,
+          of: null,
+          fields: { title },
+        },
       };
       overlays.add(overlay);
       shown.push(list.get().items[0]?.title);

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import type { JobConflict } from "../../../src/client/outbox/send_job.ts";
+import type { JobConflict } from "../../../src/client/outbox/resolve_conflict.ts";
 import { ConflictError, ServiceError } from "../../../src/client/request/service_error.ts";
 import {
   calm,
@@ -193,7 +193,7 @@ Deno.test("the tag of a given base is sent, also with a composite key", () =>
     assertEquals(typeof row?.note, "string");
     const base: { _etag?: string } = row ?? {};
     const update = outbox.update(api.links, [1, "a,b/c"], { note: "y" }, { base });
-    assertEquals(lists.shown.get(update.id)?.key, ["1", "a,b/c"]);
+    assertEquals(lists.shown.get(update.id)?.key, `["1","a,b/c"]`);
     assertEquals((await update.done)?.note, "y");
     assertEquals(service.sent.at(-1)?.headers.get("if-match"), base._etag);
     const stale = outbox.update(api.links, [1, "a,b/c"], { note: "z" }, { base });

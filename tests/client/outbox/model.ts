@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { JobConflict } from "../../../src/client/outbox/send_job.ts";
+import type { JobConflict } from "../../../src/client/outbox/resolve_conflict.ts";
 import { indexedDbStorage } from "../../../src/client/outbox/indexed_db_storage.ts";
 import type { JobStorage } from "../../../src/client/outbox/job.ts";
 import { memoryStorage } from "../../../src/client/outbox/memory_storage.ts";
@@ -243,7 +243,8 @@ export class OutboxModel {
     for (const [id, { kind, key, fields }] of [...lists.shown]) {
       const token = tokenOf(fields.log);
       if (kind === "create" && done.has(token)) lists.created.set(id, done.get(token));
-      const isGone = kind !== "create" && key !== null && !lists.rows.has(`/api/posts/${key}`);
+      const isGone = kind !== "create" && key !== null &&
+        !lists.rows.has(`/api/posts/${JSON.parse(key)}`);
       if (isGone || done.has(token)) lists.confirm(id);
     }
   }
@@ -301,7 +302,9 @@ function seenLog({ lists }: Page, row: Readonly<Record<string, unknown>>): strin
   for (const { kind, key, of, fields } of lists.shown.values()) {
     // Lists do not show a creation over the row that it has led to.
     if (kind === "create") continue;
-    if (String(key ?? lists.created.get(of ?? "")) === String(row.id)) log = fields.log ?? log;
+    if (String(key ? JSON.parse(key) : lists.created.get(of ?? "")) === String(row.id)) {
+      log = fields.log ?? log;
+    }
   }
   return String(log);
 }

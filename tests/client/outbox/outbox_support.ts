@@ -240,7 +240,7 @@ export function recordingLists(): Lists {
     },
     reject: (id) => void shown.delete(id),
     rowOf(path, key) {
-      return this.rows.get(`${path}/${[key].flat().join(",")}`) ?? null;
+      return this.rows.get(`${path}/${JSON.parse(key).join(",")}`) ?? null;
     },
   };
 }

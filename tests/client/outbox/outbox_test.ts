@@ -102,7 +102,7 @@ Deno.test("a row that is not created yet is addressed by the write that creates 
       ],
     );
     const last = outbox.delete(api.posts, creation);
-    assertEquals(lists.shown.get(last.id)?.key, ["1"], "the row has its key by now");
+    assertEquals(lists.shown.get(last.id)?.key, `["1"]`, "the row has its key by now");
     assertEquals(await last.done, null);
     assertEquals(await service.posts(), []);
     outbox.close();

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { JobConflict } from "../../../src/client/outbox/send_job.ts";
+import type { JobConflict } from "../../../src/client/outbox/resolve_conflict.ts";
 import type { JobStorage } from "../../../src/client/outbox/job.ts";
 import { memoryStorage } from "../../../src/client/outbox/memory_storage.ts";
 import { calm, createDevice, openPage, type Service, withService } from "./outbox_support.ts";
