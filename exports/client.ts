@@ -110,6 +110,7 @@ export type {
 } from "../src/api/rows.ts";
 export type { FilterInput, FilterOf, IncludeItemOf, Offers } from "../src/api/checked_text.ts";
 export type {
+  FieldsQuery,
   GetOptions,
   ListNotString,
   ListOptions,
@@ -118,6 +119,7 @@ export type {
   OrderInput,
   RequestOptions,
   RowOptions,
+  RowsQuery,
 } from "../src/api/read_options.ts";
 export { type ExportOptions, exportUrl } from "../src/client/request/export_url.ts";
 export {

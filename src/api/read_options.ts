@@ -37,13 +37,24 @@ export type OrderFieldOf<R extends ApiResource> =
   | PathOf<R>
   | `${keyof R["relations"] & string}.${string}`;
 
-/** Options that select fields of a row and add related rows. */
-export interface RowOptions<R extends ApiResource, Fields, Included> extends RequestOptions {
+/** The selected fields of a row, and its related rows. */
+export interface FieldsQuery<R extends ApiResource, Fields, Included> {
   /** The fields to return. Default: all fields. */
   readonly select?: ListNotString<Fields> | undefined;
   /** The related rows to return with each row. */
   readonly include?: ListNotString<IncludeItemOf<R, Included>> | undefined;
 }
+
+/** The rows and their fields: the options that lists, live lists and collections have in common. */
+export interface RowsQuery<R extends ApiResource, Fields, Included, Filter extends FilterInput>
+  extends FieldsQuery<R, Fields, Included> {
+  /** The filter of the rows. Default: all rows. */
+  readonly filter?: FilterOf<R, Filter> | undefined;
+}
+
+/** Options that select fields of a row and add related rows. */
+export interface RowOptions<R extends ApiResource, Fields, Included>
+  extends FieldsQuery<R, Fields, Included>, RequestOptions {}
 
 /** The options of a list, for one page or for all pages. */
 export interface ListOptions<
@@ -51,9 +62,7 @@ export interface ListOptions<
   Fields extends PathOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
   Filter extends FilterInput = FilterInput,
-> extends RowOptions<R, Fields, Included> {
-  /** The rows to list. Default: all rows. */
-  readonly filter?: FilterOf<R, Filter> | undefined;
+> extends RowsQuery<R, Fields, Included, Filter>, RequestOptions {
   /** The order of the rows. Default: by the primary key. */
   readonly orderBy?: ListNotString<OrderInput<OrderFieldOf<R>>> | undefined;
   /** The maximum number of rows in one page. */

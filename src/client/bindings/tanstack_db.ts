@@ -1,6 +1,7 @@
 import type { CollectionConfig, OperationType, PendingMutation } from "@tanstack/db";
 import { connectionOf } from "../live/direct_connection.ts";
-import type { LiveListQuery } from "../live/list_source.ts";
+import type { FilterInput } from "../../api/checked_text.ts";
+import type { RowsQuery } from "../../api/read_options.ts";
 import type {
   LiveMessage,
   LiveRow,
@@ -24,7 +25,7 @@ export interface LiveCollectionOptions<
   Key extends string | number,
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
-> extends Pick<LiveListQuery<R, Fields, Included>, "filter" | "select" | "include"> {
+> extends RowsQuery<R, Fields, Included, FilterInput> {
   /** The name of the collection. Default: a name that TanStack DB generates. */
   readonly id?: string | undefined;
   /** Returns the key of a row. `select` must contain the fields of the primary key. */

@@ -1,8 +1,8 @@
 import { handle } from "../../api/handle.ts";
 import { queryString } from "../request/query_string.ts";
-import type { FilterInput, FilterOf, IncludeItemOf, Offers } from "../../api/checked_text.ts";
+import type { FilterInput, Offers } from "../../api/checked_text.ts";
 import type { AggregateOptions, GroupOf, NumericOf } from "../../api/aggregates.ts";
-import type { ListNotString, OrderInput } from "../../api/read_options.ts";
+import type { ListNotString, OrderInput, RowsQuery } from "../../api/read_options.ts";
 import { connectionOf } from "./direct_connection.ts";
 import type { LiveListState } from "./live_list_state.ts";
 import type { LiveMessage, LiveRow, LiveSeed, LiveStatus, Subscriber } from "./live_messages.ts";
@@ -26,15 +26,12 @@ export interface LiveListQuery<
   Included extends IncludeOf<R> = IncludeOf<R>,
   Filter extends FilterInput = FilterInput,
   Order extends ListNotString<OrderInput<FieldOf<R>>> = ListNotString<OrderInput<FieldOf<R>>>,
-> {
-  /** The filter, as in a list request. */
-  readonly filter?: FilterOf<R, Filter> | undefined;
-  /** The order, as in a list request. NULL is last. Rows with equal values are in key order. */
+> extends RowsQuery<R, Fields, Included, Filter> {
+  /**
+   * The order, as in a list request. NULL is last. Rows with equal values are in key order. The
+   * fields of `orderBy` are always added to those of `select`.
+   */
   readonly orderBy?: Order | undefined;
-  /** The requested fields. Fields of `orderBy` are always added. Default: all fields. */
-  readonly select?: ListNotString<Fields> | undefined;
-  /** Related rows to include. */
-  readonly include?: ListNotString<IncludeItemOf<R, Included>> | undefined;
   /** The maximum number of rows, from the start of the order. Default: all rows. */
   readonly limit?: number | undefined;
 }
