@@ -147,7 +147,7 @@ class SyncedRows<Row, Key> implements Subscriber {
   readonly #options: SyncedRowsOptions<Key>;
   readonly #sink: RowSink<Row, Key>;
   readonly set: RowSet;
-  readonly #written = new Map<string, { readonly key: Key; readonly row: LiveRow }>();
+  readonly #written = new Map<string, Key>();
   readonly #echoes = new Set<string>();
   #isClosed = false;
   #status: LiveStatus = "connecting";
@@ -188,14 +188,10 @@ class SyncedRows<Row, Key> implements Subscriber {
   }
 
   #apply(): void {
-    const { rows, asked } = this.set;
+    const { last, asked } = this.set;
     this.#sink.begin();
-    for (const id of this.#written.keys()) {
-      if (!rows.has(id)) this.#remove(id);
-    }
-    for (const [id, row] of rows) {
-      if (this.#written.get(id)?.row !== row) this.#write(id, row);
-    }
+    for (const [id, row] of last) if (!row) this.#remove(id);
+    for (const [id, row] of last) if (row) this.#write(id, row);
     this.#sink.commit();
     this.#sink.markReady();
     this.#options.writes.committed(asked, this.#echoes);
@@ -205,16 +201,16 @@ class SyncedRows<Row, Key> implements Subscriber {
   #write(id: string, row: LiveRow): void {
     const key = this.#options.getKey(row);
     const known = this.#written.get(id);
-    if (known !== undefined && known.key !== key) this.#remove(id);
-    const type = known?.key === key ? "update" : "insert";
+    if (known !== key) this.#remove(id);
+    const type = known === key ? "update" : "insert";
     // The cast is safe: `Row` is the type of the rows that the query returns.
     this.#sink.write({ type, value: row as Row });
-    this.#written.set(id, { key, row });
+    this.#written.set(id, key);
   }
 
   #remove(id: string): void {
-    const known = this.#written.get(id);
-    if (known !== undefined) this.#sink.write({ type: "delete", key: known.key });
+    const key = this.#written.get(id);
+    if (key !== undefined) this.#sink.write({ type: "delete", key });
     this.#written.delete(id);
   }
 

@@ -5,7 +5,9 @@ import { compareBy, type CompareRows } from "./row_order.ts";
 export class RowSet {
   readonly #orderBy: readonly string[];
   /** The changes since the last token, by row id; null for a removed row. */
-  readonly #changes = new Map<string, LiveRow | null>();
+  #changes = new Map<string, LiveRow | null>();
+  /** The changes of the last commit. */
+  last: ReadonlyMap<string, LiveRow | null> = this.#changes;
   readonly rows = new Map<string, LiveRow>();
   /** The sorted rows. Each commit creates a new list, and no list is modified. */
   items: readonly LiveRow[] = [];
@@ -47,14 +49,14 @@ export class RowSet {
       this.limit = message.limit;
       message.items.forEach((row, index) => this.#change(row, message.ids?.[index]));
     } else if (message.type === "token") {
-      if (this.#changes.size > 0) {
-        this.items = this.insert(this.without(this.#changes), this.#changes.values());
-      }
-      for (const [id, row] of this.#changes) {
+      const changes = this.#changes;
+      if (changes.size) this.items = this.insert(this.without(changes), changes.values());
+      for (const [id, row] of changes) {
         if (row) this.rows.set(id, row);
         else this.rows.delete(id);
       }
-      this.#changes.clear();
+      this.last = changes;
+      this.#changes = new Map();
       // The token is set last, so that after an error the next stream sends the changes again.
       this.token = message.token;
       this.state = { status: "live", error: null };

@@ -78,9 +78,8 @@ export class Overlays implements ShownOverlays {
 
   reject(id: string): void {
     const write = this.#writes.get(id);
-    if (write === undefined) return;
     this.#writes.delete(id);
-    this.#show(write.overlay.resource);
+    if (write) this.#show(write.overlay.resource);
   }
 
   rowOf(path: string, key: string): LiveRow | null {
@@ -205,7 +204,7 @@ export class Overlays implements ShownOverlays {
     const isShown = row ? overlay.kind !== "create" : list.visible?.has(write);
     // The `!` is safe: the service has confirmed the write.
     return list.set.asked > asked! || !isShown ||
-      (tag !== undefined && plainTag(row?._etag) === plainTag(tag));
+      (!!tag && plainTag(row?._etag) === plainTag(tag));
   }
 }
 
