@@ -93,7 +93,7 @@ async function until(page: Page, expression: string): Promise<void> {
   await page.waitForFunction(expression, undefined, { timeout: 120_000, polling: 200 });
 }
 
-const settled = "outbox.get().waiting === 0 && list.get().pending === 0";
+const allShown = "outbox.get().waiting === 0 && list.get().pending === 0";
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function report(name: string, { cpuMs, ms, totalMs }: LongestTask): void {
@@ -133,12 +133,12 @@ async function measure(
   });
   await run("reconnect", async () => {
     await context.setOffline(false);
-    await until(page, settled);
+    await until(page, allShown);
   });
   await run("online", async () => {
     await page.evaluate(`void setTimeout(() => queue(${writes}))`);
     await pause(100);
-    await until(page, settled);
+    await until(page, allShown);
   });
   await run("events", async () => {
     // A batch changes at most 100 rows.

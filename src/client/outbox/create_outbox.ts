@@ -47,7 +47,7 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Untyped {
   const ending = new AbortController();
   const { signal } = ending;
   const known = {
-    ...{ ...options, maxAgeMs, transport, signal, tokens, overlays },
+    ...{ ...options, maxAgeMs, transport, signal, overlays, tokens },
     ...{ jobs, last: new Map(), created: new Map(), sent: new Map() },
   };
   const opening = storage
@@ -59,9 +59,7 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Untyped {
   const book = createOutboxJobs({ ...known, opening, channel, environment });
   let wake = () => {};
   function drain(): Promise<void> {
-    void book.sync().then(() => {
-      wake = sendJobs({ ...known, book });
-    });
+    void book.sync().then(() => wake = sendJobs({ ...known, book }));
     return whenAborted(signal); // Closing does not wait for a storage that never responds.
   }
   const stopWaking = environment.onWake(() => {
@@ -75,11 +73,10 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Untyped {
   });
   const change = (kind: NewWrite["kind"]): UntypedChange => (resource, target, body, base) => {
     const job = newJob({ kind, target, body, ...base }, resource[handle], known);
-    const { id } = job;
     // Each job keeps its user's token, so that no other user sends the job.
-    if (!identity) tokens.set(id, transport.tokens.current().catch(() => ({})));
+    if (!identity) tokens.set(job.id, transport.tokens.current().catch(() => ({})));
     book.add(job);
-    return { id, ...book.wait(id) };
+    return { id: job.id, ...book.wait(job.id) };
   };
   return {
     ...{ get: book.get, subscribe: book.subscribe },

@@ -64,38 +64,14 @@ export async function indexedDbStorage(
       return () => sent.map(({ result }) => result);
     });
 
-  /** The jobs that no transaction contains yet. */
-  const adding: AddedJob[] = [];
-
-  /** Stores the first `count` jobs in one transaction, because each transaction is expensive. */
-  async function store(count: number): Promise<void> {
-    const jobs = adding.splice(0, count);
-    // The cast is safe: the keys that the database generates are numbers.
-    const stored = runAll((store) =>
-      jobs.map(([job]) => store.add(job) as IndexedDbRequest<number>)
-    );
-    jobs.forEach(([, resolve], index) => resolve(stored.then((orders) => orders[index]!)));
-    await stored.catch(() => {});
-  }
-
-  /** Stores the jobs of this tick. If there are many jobs, the page continues in between. */
-  async function storeAdded(): Promise<void> {
-    // The user may leave the page.
-    const stop = onWake(() => void store(Infinity));
-    await null;
-    do await store(100); while (adding.length);
-    stop();
-  }
-
   return {
     isShared: true,
     // The casts are safe: only this file writes the database, and there is one result.
     all: () =>
       runAll((store) => [store.getAll() as IndexedDbRequest<Job[]>]).then(([jobs]) => jobs!),
-    add: (job) =>
-      new Promise((resolve) => {
-        if (adding.push([job, resolve]) < 2) void storeAdded();
-      }),
+    add: jobAdder((jobs) =>
+      // The cast is safe: the keys that the database generates are numbers.
+      runAll((store) => jobs.map((job) => store.add(job) as IndexedDbRequest<number>)), onWake),
     update: (order, change) =>
       run((store) => {
         // The cast is safe: only this file writes to the database.
@@ -111,7 +87,37 @@ export async function indexedDbStorage(
   };
 }
 
-type AddedJob = readonly [job: NewJob, resolve: (order: Promise<number>) => void];
+/**
+ * Returns a function that adds jobs by `store`. Each call of `store` stores many jobs, because each
+ * transaction is expensive.
+ */
+function jobAdder(
+  store: (jobs: readonly NewJob[]) => Promise<readonly number[]>,
+  onWake: ClientEnvironment["onWake"],
+): JobStorage["add"] {
+  const adding: (readonly [job: NewJob, resolve: (order: Promise<number>) => void])[] = [];
+
+  function storeSome(count: number): Promise<unknown> {
+    const some = adding.splice(0, count);
+    const stored = store(some.map(([job]) => job));
+    some.forEach(([, resolve], index) => resolve(stored.then((orders) => orders[index]!)));
+    return stored.catch(() => {});
+  }
+
+  /** Stores the jobs of this tick. If there are many jobs, the page continues in between. */
+  async function storeAdded(): Promise<void> {
+    // The user may leave the page.
+    const stop = onWake(() => void storeSome(Infinity));
+    await null;
+    do await storeSome(100); while (adding.length);
+    stop();
+  }
+
+  return (job) =>
+    new Promise((resolve) => {
+      if (adding.push([job, resolve]) < 2) void storeAdded();
+    });
+}
 
 /** How long the browser may take to open the database, in milliseconds. */
 const maxOpeningMs = 10_000;

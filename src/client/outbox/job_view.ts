@@ -72,20 +72,18 @@ export function createJobView(
   function apply(job: Job, row: JobRow | null): void {
     const { id, state, problem } = job;
     const before = jobs.get(id);
-    const waiter = waiters.get(id);
-    // Only a new job of this tab is in `last` already.
-    if (before || job.order < Infinity) last.clear();
+    if (before || job.order < Infinity) last.clear(); // A new job of this tab is in `last` already.
     const isKnown = before && isSameRequest(before, job);
     // Live lists apply jobs in the map's order. A job with a new idempotency key moves to the end.
     if (!isKnown) jobs.delete(id);
     if (state === "sent") {
       learn(job, row);
       const seen = overlays.acknowledge(id, row).then(() => sent.delete(job.idempotencyKey));
-      waiter?.resolve([row, seen]);
+      waiters.get(id)?.resolve([row, seen]);
     } else if (problem) {
       const error = new ServiceError(problem.slug, problem.message, problem);
       overlays.reject(id);
-      waiter?.reject(error);
+      waiters.get(id)?.reject(error);
       if (state === "dead") {
         jobs.set(id, job);
         // Asynchronous, because the outbox must continue if the program's `onDead` throws.
@@ -103,8 +101,7 @@ export function createJobView(
   }
 
   return {
-    ...store,
-    ...{ learn, show },
+    ...{ ...store, learn, show },
     showAll(stored, error = null) {
       storageError = error;
       const ids = new Set(stored.map(({ id }) => id));

@@ -39,7 +39,7 @@ export function newJob(
     ...newJobRequest(environment),
     ...jsonCopy({ body, base: row }),
     ifMatch: presentTag(path, rowTag(row), sent),
-    ...(base === undefined && before && { base: before.base, ifMatch: before.ifMatch }),
+    ...(!base && before && { base: before.base, ifMatch: before.ifMatch }),
     after: before?.idempotencyKey ?? null,
   };
   last.set(lane, job);
