@@ -3,6 +3,7 @@ import { inspect } from "node:util";
 import { groupOf } from "../options/option.ts";
 import { callback, oneOf, whole } from "../options/option_kinds.ts";
 import { Problem } from "../problem/problem.ts";
+import { describeAccountEvent } from "./observations/account_facts.ts";
 import { describeOperatorObservation } from "./observations/operator_observation.ts";
 import { describeRequestObservation } from "./observations/request_observation.ts";
 import { describeTablesChanged } from "./observations/tables_changed.ts";
@@ -103,8 +104,7 @@ const infos = {
   draining: () => "stopping: requests in flight are finished first",
   request: describeRequestObservation,
   operator_write: describeOperatorObservation,
-  account_event: ({ user, event, address }) =>
-    `account ${user ?? "unknown"}: ${event}, from ${address ?? "an unknown address"}`,
+  account_event: describeAccountEvent,
 } satisfies Partial<Sentences>;
 
 const warnings = {
@@ -193,10 +193,13 @@ function oneLine(text: string): string {
 
 function reasonsOf(error: unknown): string {
   const reasons: string[] = [];
+  let [cause, previous]: [unknown, string] = [error, ""];
   // The number of causes is limited, because an error of another library can be its own cause.
-  for (let cause = error; reasons.length < maxReasons; cause = cause.cause) {
-    if (!(cause instanceof Error)) break;
-    reasons.push(`${cause.name}: ${cause.message}`);
+  for (let depth = 0; depth < maxReasons && cause instanceof Error; depth++) {
+    const { name, message } = cause;
+    // An error often repeats the message of its cause.
+    if (depth === 0 || !previous.includes(message)) reasons.push(`${name}: ${message}`);
+    [cause, previous] = [cause.cause, message];
   }
   return reasons.length === 0 ? typeof error : reasons.join(", because ");
 }

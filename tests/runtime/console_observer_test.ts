@@ -71,6 +71,22 @@ Deno.test("the line of an error says why, cause by cause", () => {
   assertEquals(JSON.parse(json).error, reasons);
 });
 
+Deno.test("a line repeated the reason of an error whose cause has the same message", () => {
+  const cause = new TypeError("the disk is full");
+  const error = new Error("Cannot write: the disk is full", { cause });
+  const [text = ""] = lines("text", { kind: "unhandled_rejection", error });
+  assertMatch(text.split("\n")[0] ?? "", /handled: Error: Cannot write: the disk is full$/);
+});
+
+Deno.test("a failed login was the event of an account with the name unknown", () => {
+  const event = { kind: "account_event", event: "login-failed", address: "127.0.0.1" } as const;
+  const texts = [null, "a1"].map((user) => lines("text", { ...event, user })[0]);
+  assertEquals(texts, [
+    "info: a failed login without an account, from 127.0.0.1",
+    "info: a failed login of the account a1, from 127.0.0.1",
+  ]);
+});
+
 Deno.test("an error that is its own cause is observed", () => {
   const error = new Error("round and round");
   error.cause = error;

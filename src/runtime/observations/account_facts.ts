@@ -9,6 +9,24 @@ export type AccountEvent =
   | "password-reset"
   | "password-changed";
 
+const sentences: Readonly<Record<AccountEvent, string>> = {
+  "login": "a login",
+  "login-failed": "a failed login",
+  "logout": "a logout",
+  "logout-everywhere": "a logout of all sessions",
+  "signup": "a signup",
+  "password-forgotten": "a request for a new password",
+  "password-reset": "a reset of the password",
+  "password-changed": "a change of the password",
+};
+
+export function describeAccountEvent(
+  { event, user, address }: AccountFacts["account_event"],
+): string {
+  const account = user === null ? "without an account" : `of the account ${user}`;
+  return `${sentences[event]} ${account}, from ${address ?? "an unknown address"}`;
+}
+
 /** The observations about accounts and credentials, with the members of each kind. */
 export type AccountFacts = {
   account_event: {
