@@ -37,7 +37,7 @@ export function reportFailure(error: unknown, exitCode: number, database?: strin
 }
 
 function messageOf(error: Error, database: string | null): string {
-  if (error.cause instanceof Deno.errors.AddrInUse) {
+  if (error.message.endsWith("the port is taken")) {
     return `${error.message}; try --port 0, which takes a free one`;
   }
   if (!(error instanceof DatabaseError)) return error.message;

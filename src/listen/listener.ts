@@ -3,6 +3,7 @@ import { callback, flag, textLike, timerMs, whole } from "../options/option_kind
 import { ResponseAborted } from "../problem/response_aborted.ts";
 import { Problem, problemReply } from "../problem/problem.ts";
 import { type Runtime, sleep } from "../runtime/runtime.ts";
+import { placeOfPortVariable } from "../runtime/port_variable.ts";
 import { hasSpareDescriptors } from "../runtime/spare_descriptors.ts";
 
 export interface Listenable {
@@ -187,11 +188,15 @@ export function listenError(
   { hostname, port }: Pick<ListenAddress, "hostname" | "port">,
   cause: unknown,
 ): Error {
-  return new Error(`Cannot listen on ${urlOf(hostname, port)}: ${whyNot(cause)}`, { cause });
+  return new Error(`Cannot listen on ${urlOf(hostname, port)}: ${whyNot(port, cause)}`, { cause });
 }
 
-function whyNot(cause: unknown): string {
-  if (cause instanceof Deno.errors.AddrInUse) return "the port is taken";
+function whyNot(port: number, cause: unknown): string {
+  if (cause instanceof Deno.errors.AddrInUse) {
+    const place = placeOfPortVariable(port);
+    const remedy = place === null ? "" : `; stop the other program, or change PORT in ${place}`;
+    return `the port is taken${remedy}`;
+  }
   if (cause instanceof Deno.errors.AddrNotAvailable) return "this machine has no such address";
   if (cause instanceof Deno.errors.PermissionDenied) return "the system does not allow this port";
   return cause instanceof Error ? cause.message : String(cause);

@@ -373,6 +373,21 @@ Deno.test("a taken port is exit code 1", async () => {
   );
 });
 
+Deno.test("a taken port named no PORT, although .env has set it", async () => {
+  const app = { fetch: () => new Response(), drain() {}, close: () => Promise.resolve() };
+  const server = listen(app, { port: 0 }, systemRuntime(() => {}));
+  await using folder = await scratchFolder();
+  const start = async (env: Record<string, string>) => {
+    const args = [program, "--port", String(server.port)];
+    return (await runChild(args, { cwd: folder.path, env })).stderr;
+  };
+  const PORT = String(server.port);
+  assertMatch(await start({ PORT }), /taken; stop the other program, or change PORT in the env/);
+  await Deno.writeTextFile(join(folder.path, ".env"), `A=b\nPORT=${PORT}\n`);
+  assertMatch(await start({ PORT }), /taken; stop the other program, or change PORT in \.env$/m);
+  await server.stop();
+});
+
 Deno.test("help and version open nothing and end at once", async () => {
   assertMatch((await runChild([program, "--version"])).stdout, /^\d+\.\d+\.\d+\n$/);
   const help = await runChild([program, "--help"]);

@@ -121,7 +121,7 @@ Deno.test("dev refuses production, names a taken port, and ends with the process
 
   const listener = Deno.listen({ hostname: "127.0.0.1", port });
   await using dev = startChild(args, { cwd: path });
-  await dev.logged(/the port is taken: stop the other program, or change the port/);
+  await dev.logged(/the port is taken; stop the other program, or change PORT in \.env/);
   listener.close();
   await edit(`${path}/tables.ts`, "/**", "/** ");
   await dev.printed(/serving service\.config\.ts/);

@@ -82,8 +82,8 @@ async function writeTypes(app: App, folder: string): Promise<void> {
 function describeFault(error: unknown): string {
   if (!(error instanceof Error)) return Deno.inspect(error);
   const here = `${pathToFileURL(Deno.cwd()).href}/`;
-  const isPortTaken = error.cause instanceof Deno.errors.AddrInUse;
-  const hint = isPortTaken ? ": stop the other program, or change the port" : "";
+  const isPortTaken = error.message.endsWith("the port is taken");
+  const hint = isPortTaken ? "; stop the other program, or change the port" : "";
   const message = stripVTControlCharacters(error.message).replaceAll(here, "") + hint;
   const stacks = [error, error.cause].map((one) => one instanceof Error ? one.stack ?? "" : "");
   const frame = placeInUserCode(stacks.reverse().join("\n"))?.replace(here, "");
