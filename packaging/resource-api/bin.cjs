@@ -37,10 +37,16 @@ try {
 const isInProject = existsSync("service.config.ts") && existsSync(".env");
 const settings = isInProject && process.argv[2] !== "dev" ? ["--env-file=.env"] : [];
 
+// `run FILE` runs a program of the project in place of the command line.
+const [command, ...rest] = process.argv.slice(2);
+const program = command === "run" && rest.length > 0
+  ? rest
+  : [join(__dirname, "dist", "cli.js"), ...process.argv.slice(2)];
+
 const args = [
   ...["run", "-A", "--no-lock", "--node-modules-dir=manual"],
-  ...["--unstable-kv", "--unstable-cron", "--unstable-net", ...settings],
-  ...[join(__dirname, "dist", "cli.js"), ...process.argv.slice(2)],
+  ...["--unstable-kv", "--unstable-cron", "--unstable-net", "--unstable-no-legacy-abort"],
+  ...[...settings, ...program],
 ];
 const env = { ...process.env, SERVICE_PROGRAM: process.env.SERVICE_PROGRAM || programName() };
 

@@ -3,8 +3,8 @@ import type { Clock } from "../runtime/runtime.ts";
 import { onHangUp, onStopSignals } from "../listen/stop_signals.ts";
 
 /**
- * Runs this program again as a child process with `--unstable-kv --unstable-cron`. Returns the exit
- * code of the child, or null if Deno was started with these flags or a permission is missing (then
+ * Runs this program again as a child process with {@link unstableFlags}. Returns the exit code of the
+ * child, or null if Deno was started with these flags or a permission is missing (then
  * the store is in memory, with a warning). Deno reads the flags from `deno.json` only for local
  * programs, so a `program` with a URL starts without flags.
  */
@@ -16,7 +16,7 @@ export async function restartWithKv(
   // This process is already the child, but the flags had no effect.
   if (Deno.env.has(parentVariable)) return null;
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--unstable-kv", "--unstable-cron", program, ...args],
+    args: ["run", "-A", ...unstableFlags, program, ...args],
     env: { [parentVariable]: String(Deno.pid) },
     stdin: "inherit",
     stdout: "inherit",
@@ -32,6 +32,16 @@ export async function restartWithKv(
   stopHangUp();
   return code;
 }
+
+/**
+ * The flags of Deno for the processes of a service. By default, Deno aborts the signal of a request
+ * also when the response was sent, and warns once about each process that reads such a signal.
+ */
+export const unstableFlags = [
+  "--unstable-kv",
+  "--unstable-cron",
+  "--unstable-no-legacy-abort",
+] as const;
 
 /** Ends this process after its parent `by`. Default: the process that ran {@link restartWithKv}. */
 export function exitWithParent(clock: Clock, by?: string, end: Deno.Signal = "SIGTERM"): void {

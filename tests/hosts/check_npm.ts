@@ -10,6 +10,9 @@ import { chromiumForTests } from "../support/chromium.ts";
 import { npmFolder } from "./npm_folder.ts";
 import { checkNewProject } from "./npm_project.ts";
 import { checkService, createShop } from "./npm_service.ts";
+import { packNpmClient } from "../../dev/npm_client.ts";
+import { freePort } from "../support/ports.ts";
+import { followTeamGuide } from "./npm_team.ts";
 import { packedRegistry } from "./packed_registry.ts";
 
 const versions = ["20", "22", "24"];
@@ -36,6 +39,13 @@ for (const version of versions) {
     `Node ${(await output(`${bin}/node`, ["--version"], path)).trim()} serves, streams and stops`,
   );
 }
+const team = `${path}/team`;
+await Deno.mkdir(team);
+await Deno.rename(`${path}/packed`, `${team}/packages`);
+await packNpmClient(`${team}/packages`);
+await followTeamGuide(team, { env: { PORT: String(freePort()) }, isComplete: true });
+console.log("A project with the archives, and without a registry, serves its page");
+await Deno.rename(`${team}/packages`, `${path}/packed`);
 await using registry = await packedRegistry(path);
 const browser = await chromiumForTests();
 if ("missing" in browser) throw new Error(browser.missing);

@@ -5,6 +5,7 @@ import { scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
 import { npmFolder } from "./npm_folder.ts";
 import { checkService, createShop } from "./npm_service.ts";
+import { checkPackedNames, followTeamGuide } from "./npm_team.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -62,8 +63,23 @@ testUnless(
     await using test = startProgram([Deno.execPath(), "test", "-A", "--no-check"], options);
     assertEquals(await test.ended(), 0, test.stderr());
     assertMatch(test.stdout(), /\b4 passed \| 0 failed/);
+
+    await using service = startProgram(["npm", "start"], { ...options, env: { PORT: "0" } });
+    await service.logged(/"listening"/);
+    // A SIGTERM to npm left the service running: the launcher of npm's Deno passes no signal on.
+    service.signal("SIGTERM");
+    await service.ended();
+    assertMatch(service.stderr(), /"draining"/);
+    assertEquals(/request\.signal/.test(service.stderr()), false);
   },
 );
+
+testUnless(missing, "a team puts the archives into a project, as docs/hosts.md says", async () => {
+  checkPackedNames();
+  await Deno.mkdir(`${cwd}/team`);
+  await Deno.symlink(`${cwd}/packed`, `${cwd}/team/packages`);
+  await followTeamGuide(`${cwd}/team`, { isComplete: false });
+});
 
 Deno.test("a package with a wrong version, file, size or dependency is not released", async () => {
   await using scratch = await scratchFolder();

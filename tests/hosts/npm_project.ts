@@ -70,9 +70,8 @@ export async function checkNewProject(
     assertMatch(await npm(project, "test"), /\b4 passed .* 0 failed/);
     await npm(project, "run", "check");
     await npm(project, "--prefix", "web", "run", "build");
-    // Ctrl-C in a terminal sends SIGINT to all processes of a group.
-    await using service = startProgram(["setsid", "npm", "start"], { cwd: project, env });
-    using _stopped = { [Symbol.dispose]: () => Deno.kill(-service.pid, "SIGINT") };
+    await using service = startProgram(["npm", "start"], { cwd: project, env });
+    using _stopped = { [Symbol.dispose]: () => service.signal() };
     await service.logged(/"listening"/);
     const built = await page.goto(`${origin}/any/deep/link`);
     assertMatch(await built?.text() ?? "", /<script type="module" crossorigin src="\/assets\//);

@@ -94,6 +94,12 @@ const rules: readonly Rule[] = [
     test: "tests/hosts/npm_service.ts",
   },
   {
+    document: /^docs\/hosts/,
+    language: shell,
+    text: /^(?:deno task npm-package|npx -y --package)/,
+    test: "tests/hosts/npm_team.ts",
+  },
+  {
     document: /^docs\/proof-of-work/,
     language: shell,
     test: "tests/guard/pow_by_hand_test.ts",

@@ -5,6 +5,7 @@ import { findConfiguration } from "../configuration_file.ts";
 import { pathExists } from "../path_exists.ts";
 import { onHangUp, onStopSignals } from "../../listen/stop_signals.ts";
 import type { DevCommand } from "../init/init_arguments.ts";
+import { unstableFlags } from "../restart_with_kv.ts";
 import { startPage } from "./page_process.ts";
 import { serveInDevelopment } from "./serve_in_development.ts";
 
@@ -32,7 +33,7 @@ export async function runDevCommand(
   ];
   const service = new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "-A", "--watch", "--no-clear-screen", "--unstable-kv", "--unstable-cron"],
+      ...["run", "-A", "--watch", "--no-clear-screen", ...unstableFlags],
       ...[...flags, url, "dev", "--config", path],
       ...(folder === null ? [] : ["--web", folder]),
     ],

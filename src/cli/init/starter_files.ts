@@ -62,7 +62,19 @@ const npmFolder = "npm/";
 /** Replaces `deno task`, which cannot start the Deno that npm has installed. */
 function inNpm(text: string): string {
   return text.replaceAll("deno task cli", "npx resource-api")
-    .replaceAll(/deno task (\w+)/g, "npm run $1");
+    .replaceAll(/deno task (\w+)/g, "npm run $1")
+    .replaceAll(/^(?:\|.*\|\n)+/gm, alignTable);
+}
+
+/** Pads the cells of a table of Markdown to the width of their column. */
+function alignTable(table: string): string {
+  const rows = table.trim().split("\n")
+    .map((row) => row.slice(1, -1).split("|").map((cell) => cell.trim().replace(/^-+$/, "")));
+  const widthOf = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const lines = rows.map((row, index) =>
+    row.map((cell, column) => cell.padEnd(widthOf(column), index === 1 ? "-" : " ")).join(" | ")
+  );
+  return lines.map((line) => `| ${line} |\n`).join("");
 }
 
 /** Keeps or removes the parts between the comments `NAME` and `/NAME`, without these comments. */

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { unstableFlags } from "../restart_with_kv.ts";
 import { shareVariable, type WorkerShare } from "./worker_share.ts";
 
 export interface WorkerExit {
@@ -29,7 +30,7 @@ interface WorkerEvents {
   onDisconnected(): void;
 }
 
-const flags = ["--unstable-kv", "--unstable-cron", "--unstable-net"];
+const flags = [...unstableFlags, "--unstable-net"];
 
 export function startWorker(
   program: string,
