@@ -11,6 +11,7 @@ import { npmFolder } from "./npm_folder.ts";
 import { checkNewProject } from "./npm_project.ts";
 import { checkService, createShop } from "./npm_service.ts";
 import { packNpmClient } from "../../dev/npm_client.ts";
+import { scratchFolder } from "../support/scratch.ts";
 import { freePort } from "../support/ports.ts";
 import { followTeamGuide } from "./npm_team.ts";
 import { packedRegistry } from "./packed_registry.ts";
@@ -39,13 +40,16 @@ for (const version of versions) {
     `Node ${(await output(`${bin}/node`, ["--version"], path)).trim()} serves, streams and stops`,
   );
 }
-const team = `${path}/team`;
-await Deno.mkdir(team);
-await Deno.rename(`${path}/packed`, `${team}/packages`);
-await packNpmClient(`${team}/packages`);
-await followTeamGuide(team, { env: { PORT: String(freePort()) }, isComplete: true });
+// npm looks for a project in the folders above, too.
+await using team = await scratchFolder();
+await Deno.mkdir(`${team.path}/packages`);
+for (const { name } of Deno.readDirSync(`${path}/packed`)) {
+  if (!name.endsWith(".tgz")) continue;
+  await Deno.copyFile(`${path}/packed/${name}`, `${team.path}/packages/${name}`);
+}
+await packNpmClient(`${team.path}/packages`);
+await followTeamGuide(team.path, { env: { PORT: String(freePort()) }, isComplete: true });
 console.log("A project with the archives, and without a registry, serves its page");
-await Deno.rename(`${team}/packages`, `${path}/packed`);
 await using registry = await packedRegistry(path);
 const browser = await chromiumForTests();
 if ("missing" in browser) throw new Error(browser.missing);
