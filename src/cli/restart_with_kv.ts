@@ -3,9 +3,9 @@ import type { Clock } from "../runtime/runtime.ts";
 import { onHangUp, onStopSignals } from "../listen/stop_signals.ts";
 
 /**
- * Runs this program again as a child process with {@link unstableFlags}. Returns the exit code of the
- * child, or null if Deno was started with these flags or a permission is missing (then
- * the store is in memory, with a warning). Deno reads the flags from `deno.json` only for local
+ * Runs this program again as a child process with {@link unstableFlags}. Returns the exit code of
+ * the child, or null if Deno was started with these flags or a permission is missing (then the
+ * store is in memory, with a warning). Deno reads the flags from `deno.json` only for local
  * programs, so a `program` with a URL starts without flags.
  */
 export async function restartWithKv(
