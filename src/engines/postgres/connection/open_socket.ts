@@ -104,7 +104,7 @@ interface LibraryClientOptions {
   readonly settings: Readonly<Record<string, string | number>>;
   readonly limitMs: number;
   readonly signal: AbortSignal;
-  /** Returns true after the connection was opened. Later sockets are only for cancel requests. */
+  /** Returns true once the connection is open. The library opens later sockets only to cancel. */
   readonly isOpen: () => boolean;
   readonly notified: ((payload: string) => void) | undefined;
   readonly closed: () => void;
@@ -114,7 +114,7 @@ interface LibraryClientOptions {
 /** Creates a client whose sockets this module opens. The client ignores environment variables. */
 export function createLibraryClient(options: LibraryClientOptions): LibraryClient {
   const { plan, attempt: { server }, limitMs, notified, closed } = options;
-  // The declarations of the library lack some options.
+  // The library's type declarations lack some of these options.
   const given = {
     ...{ host: [server.host], port: [server.port], database: plan.database, username: plan.user },
     password: async () => await plan.password(server) ?? "",
@@ -145,7 +145,7 @@ function socketOf(options: LibraryClientOptions): () => Promise<Socket> {
   const { plan, attempt: { server, isEncrypted }, signal } = options;
   let isFirst = true;
   return async () => {
-    // If a proxy closes each new connection immediately, the library would reconnect forever.
+    // Throws, because the library would reconnect forever if a proxy closes each new connection.
     if (!isFirst && !options.isOpen()) {
       throw connectionError("CONNECTION_CLOSED", "was closed while it was opened");
     }
@@ -157,6 +157,6 @@ function socketOf(options: LibraryClientOptions): () => Promise<Socket> {
 
 export function isFromServer(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return false;
-  // Older servers and some poolers send only the localized severity.
+  // Falls back to the localized severity, which older servers and some poolers send alone.
   return (error.severity ?? error.severity_local) === "ERROR";
 }

@@ -1,7 +1,7 @@
 import { didYouMean } from "../../../problem/nearest_name.ts";
 import { keywords, type Lookup, refuse } from "./keywords.ts";
 
-/** Parses a URL or keywords, as libpq does. An Error contains parameters' names, but no values. */
+/** Parses a URL or keywords, as libpq does. Error messages name parameters, but show no values. */
 export function parseConnectionString(text: string): ReadonlyMap<string, string> {
   const [, rest] = /^postgres(?:ql)?:(?:\/\/)?(.*)$/is.exec(text) ?? [];
   return rest === undefined ? parseKeywords(text) : parseUrl(rest);
@@ -42,7 +42,7 @@ function parseUrl(rest: string): ReadonlyMap<string, string> {
   set("host", hostNames.join(","));
   set("port", parts.map((part) => decode(part?.[3] ?? "", "port")).join(","));
   set("dbname", decode(path, "database"));
-  // Without a login, the query may be the end of a password with `/` and `?`. No error may show it.
+  // If the URL has no login, this query may be a part of a password, which no error may show.
   const isSecret = login === undefined && query.includes("@");
   for (const part of query.split("&").filter((part) => part !== "")) {
     addParameter(parameters, part, isSecret);
@@ -60,7 +60,7 @@ function addParameter(parameters: Map<string, string>, part: string, isSecret: b
   if (at < 0) refuse("a parameter of the URL has no =");
   const name = decode(part.slice(0, at), "name of a parameter");
   const value = decode(part.slice(at + 1), `parameter ${isSecret ? "" : name}`);
-  // JDBC has this parameter, which libpq accepts.
+  // JDBC defines this parameter, and libpq also accepts it.
   if (name === "ssl" && value === "true") parameters.set("sslmode", "require");
   else parameters.set(known(name, isSecret), value);
 }
@@ -117,7 +117,7 @@ export function readSettings(get: Lookup): Readonly<Record<string, string>> {
     const found = /^(?:-c|--)([^=]+)=(.*)$/s.exec(word.replaceAll(/\\(.)/gs, "$1"));
     if (found === null) refuse("options must consist of settings, as in -c NAME=VALUE");
     const [, name = "", value = ""] = found;
-    // A server accepts - for _ in the name of a switch.
+    // Postgres reads `-` in the name of a setting in `options` as `_`.
     const known = name.replaceAll("-", "_");
     if (fixed.has(known.toLowerCase())) {
       refuse(`options sets ${known}, which the service sets to read values`);

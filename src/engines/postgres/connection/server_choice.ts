@@ -9,7 +9,7 @@ export interface Attempt {
   readonly state: ServerState;
 }
 
-/** Chooses the next server. To keep a process on one server, tries the last server first. */
+/** Chooses the next server. To keep a process on one server, tries the last used server first. */
 export class ServerChoice {
   readonly #plan: ConnectionPlan;
   readonly #states: readonly ServerState[];
@@ -19,12 +19,12 @@ export class ServerChoice {
 
   constructor(plan: ConnectionPlan, readOnly: boolean) {
     this.#plan = plan;
-    // If the plan names no state, a writing service needs the primary among several servers.
+    // If the plan has several servers and requires no state, a writing service needs the primary.
     const state = plan.state ?? (plan.servers.length > 1 && !readOnly ? "read-write" : "any");
     this.#states = state === "prefer-standby" ? ["standby", "any"] : [state];
   }
 
-  /** Tries attempts until `connect` succeeds. As in libpq, a rejected user ends the attempts. */
+  /** Tries servers until `connect` succeeds. As in libpq, a wrong password ends the attempts. */
   async open(connect: (attempt: Attempt) => Promise<void>): Promise<void> {
     const failures: (readonly [Attempt, unknown])[] = [];
     for (const attempt of this.#attempts()) {

@@ -10,7 +10,7 @@ export function stateText(state: ServerState, isPooled: boolean): string {
   return `SELECT pg_catalog.pg_is_in_recovery(), ${values}`;
 }
 
-/** Checks state and formats. If `ofSession`, the service itself made the session read-only. */
+/** Throws if a state or format is wrong. `ofSession`: the service made the session read-only. */
 export function requireState(
   state: ServerState,
   [isStandby, isReadOnly, ...formatted]: readonly (string | null)[],

@@ -7,7 +7,7 @@ export interface SessionParts {
   readonly options: ReturnType<typeof postgresOptionRules.read>;
 }
 
-/** Returns settings that make all servers print values alike. No pooler rejects these settings. */
+/** Returns settings that unify the format of values. A pooler receives only settings it accepts. */
 export function sessionSettings(
   { plan, options: { readOnly, statementTimeoutMs, maxParallelWorkers, waitLimitMs } }:
     SessionParts,
@@ -48,13 +48,13 @@ function lockTimeout(waitLimitMs: number): number {
 
 const releaseLocks = "SELECT pg_catalog.pg_advisory_unlock_all()";
 
-/** The statements that restore a session. They do not discard prepared statements. */
+/** Unlike `DISCARD ALL`, these statements restore a session but keep prepared statements. */
 const restoring = [
   ...["CLOSE ALL", "RESET ALL", "RESET SESSION AUTHORIZATION", "RESET ROLE", "UNLISTEN *"],
   ...["DISCARD TEMP", releaseLocks],
 ];
 
-/** Restores a session before COMMIT. Deferred triggers run before that, with changed settings. */
+/** Statements before COMMIT: the first runs deferred triggers, the others restore the session. */
 export const restoreSession: readonly string[] = ["SET CONSTRAINTS ALL IMMEDIATE", ...restoring];
 
 export function endMessage(command: "COMMIT" | "ROLLBACK", announces: boolean): string {

@@ -13,7 +13,7 @@ export async function columnsViolatedOnPostgres(
   if (owner === null) {
     const values = [sqlName(table), schema, type];
     const { rows } = await connection.query({ text: columnsOfType, values });
-    // If several columns have the domain as their type, the column with the wrong value is unknown.
+    // If the domain is the type of several columns, any of these columns can have the wrong value.
     return rows.length === 1 ? rows.map(([name]) => String(name)) : [];
   }
   const isWithoutPartition = kind === "check" && name === null;
@@ -46,8 +46,8 @@ const columnsOfPartitions = `SELECT a.attname FROM pg_partitioned_table p
   WHERE n.nspname = $1 AND c.relname = $2 ORDER BY array_position(p.partattrs::int2[], a.attnum)`;
 
 /**
- * Finds the columns of the constraint or unique index $4 (for an index on expressions, all used
- * columns), and the column $5. $2.$3 is the table $1 or a partition of $1.
+ * Finds the column $5, and the columns of the constraint or unique index $4, including columns in
+ * its expressions. The table $2.$3 is $1 or a partition of $1.
  */
 const columnsOfConstraint = `WITH owner AS (
     SELECT t.oid FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace

@@ -27,7 +27,7 @@ export async function cancelQuery(
   const cancellable = query as CancellableQuery;
   if (cancellable.state === null) return false;
   for (const [repetitions, waitMs] of repeatAfterMs.entries()) {
-    // A failed cancel request has no effect, and the next one can succeed.
+    // Ignores a failed cancel request, because the next request can succeed.
     const request = cancellable.canceller(cancellable).catch(() => {});
     if (!await endsWithin(outcome, waitMs, clock)) continue;
     return repetitions === 0 && isCancellation(await outcome) &&
@@ -46,7 +46,7 @@ function endsWithin(work: Promise<unknown>, limitMs: number, clock: Clock): Prom
   });
 }
 
-/** Returns true if the error shows that the request arrived, and thus cancels no later query. */
+/** Returns true if the cancel request has arrived, so that it cannot cancel a later query. */
 function isCancellation(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "57014";
 }

@@ -3,7 +3,7 @@ import type { BoundStatement } from "./prepared_statements.ts";
 
 export type TextRow = readonly (string | null)[];
 
-/** Returns false to leave out this row and all previous rows of the result. */
+/** Called for each row of a result. Returns false to discard this row and all previous rows. */
 export type KeepRow = (row: TextRow) => boolean;
 
 export interface PostgresSession {
@@ -25,8 +25,8 @@ export interface PostgresConnection {
   run(text: string, values: TextRow, isPipelined?: boolean): Promise<PostgresResult>;
   read(text: string, values: TextRow, keep: KeepRow, isPipelined?: boolean): ScheduledRead;
   /**
-   * Runs two prepared statements as one transaction, and returns the second's result, or null if
-   * either is not prepared yet. Absent if the connection prepares no statements.
+   * Runs two prepared statements as one transaction. Returns the second result, or null if either
+   * statement is not prepared yet. Missing if the connection prepares no statements.
    */
   readAfter?(first: BoundStatement, statement: BoundStatement, keep: KeepRow): ScheduledRead | null;
   /** Ends a transaction, and restores everything that functions may have changed in the session. */

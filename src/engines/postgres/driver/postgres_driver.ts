@@ -44,7 +44,7 @@ export interface PostgresDriverOptions
   /** Replaces each connection before its next use. Absent if connections cache no query plans. */
   readonly renewConnections?: () => void;
   readonly close: () => Promise<void>;
-  /** The drivers of standby servers that run reads, and where to report that they do not. */
+  /** The drivers of standby servers, and the function that reports why a standby runs no reads. */
   readonly replicas?: Pick<ReplicasOptions, "drivers" | "notice"> | undefined;
 }
 

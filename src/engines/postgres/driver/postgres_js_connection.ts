@@ -58,7 +58,7 @@ export class PostgresJsConnection implements PostgresConnection {
   readonly #options: PostgresJsConnectionOptions;
   #client: LibraryClient | null = null;
   #isOpen = false;
-  /** True after BEGIN through a pooler. */
+  /** True during a transaction through a pooler. */
   #isInTransaction = false;
   #attempt = new AbortController();
   readonly #pooled: boolean;
@@ -80,7 +80,7 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#pooled = options.plan.isPooled;
     this.#announces = options.listeners.count > 0;
     const { clock, options: { statementTimeoutMs }, plan: { settings } } = options;
-    // A limit in the URL replaces the option, and can have any unit.
+    // A `statement_timeout` in the URL replaces the option. Its unit is unknown: 0 means no watch.
     const limitMs = "statement_timeout" in settings ? 0 : statementTimeoutMs;
     this.#silence = new SilenceWatch(clock, limitMs, () => this.drop());
     this.#opensAfter(options.choice.open((attempt) => this.#connect(attempt)));
@@ -120,7 +120,7 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   end(command: "COMMIT" | "ROLLBACK"): Promise<PostgresResult> {
-    // After ROLLBACK, a pooler can assign the session to a new client, so no statement follows.
+    // After ROLLBACK, a pooler can give the session to another client, so no statement restores it.
     if (this.#lost || this.#pooled && command === "ROLLBACK") return this.run(command, []);
     this.#isInTransaction = false;
     const text = endMessage(command, this.#announces && !this.#pooled);
@@ -224,7 +224,7 @@ export class PostgresJsConnection implements PostgresConnection {
 
   #opensAfter(work: Promise<unknown>): void {
     this.opening = this.#within(work);
-    // The next statement reports the failure. Without a next statement, no code awaits `opening`.
+    // Prevents an unhandled rejection: only a next statement would await `opening` and report it.
     this.opening.catch(() => {});
   }
 

@@ -6,9 +6,9 @@ import type { PostgresConnection } from "./postgres_connection.ts";
 const recheckMs = 1_000;
 
 /**
- * Caches the roles that determine which row policies apply. Postgres does not plan a prepared
- * statement again when a role loses `BYPASSRLS`, superuser rights or a membership, so the pool's
- * connections must be replaced then, and after their server has become a standby or read-only.
+ * Caches the roles that decide which row policies apply. The pool must replace its connections if
+ * their server becomes a standby or read-only, and if a role loses `BYPASSRLS`, superuser rights or
+ * a membership: Postgres then keeps the plans of prepared statements.
  */
 export class RoleWatch {
   readonly #clock: Clock;

@@ -12,7 +12,7 @@ import { sqlName } from "../../../sql/fragment.ts";
 
 const actingRole = "(SELECT oid FROM pg_roles WHERE rolname = current_user)";
 
-/** Replaces `row_security_active`, which allows only the current role and can be outdated. */
+/** Replaces `row_security_active`, which tests only the current role and can be outdated. */
 export function policiesApplySql(role: string = actingRole): string {
   return `(c.relrowsecurity
     AND (c.relforcerowsecurity OR NOT pg_has_role(${role}, c.relowner, 'USAGE'))
@@ -48,7 +48,7 @@ const reachedSql = `asked AS (
     JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
       AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> v.oid)`;
 
-/** The ancestors and descendants of reached tables, by inheritance. Their policies do not apply. */
+/** The ancestors and descendants of reached tables. Reads of the tables ignore their policies. */
 const kinSql = `kin AS (
     SELECT r.place, r.oid, up.is_up FROM reached r
     JOIN pg_class c ON c.oid = r.oid AND NOT c.relrowsecurity, (VALUES (true), (false)) AS up(is_up)

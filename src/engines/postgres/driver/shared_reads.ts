@@ -131,7 +131,7 @@ export class SharedReads {
       late();
       const left = reads.filter(({ isDone }) => !isDone);
       const running = left.find(({ sent }) => sent !== null);
-      // Sends the cancel request one period later, because it can close the connection.
+      // Cancels only a read that was given up one period ago: a cancel can close the connection.
       if (running?.isGivenUp === true) running.canceled ??= running.sent?.cancel() ?? null;
       else if (running !== undefined) this.measured(running.statement, slowMs);
       for (const read of left) {

@@ -26,10 +26,10 @@ const maxLength = 256 * 1024;
 
 const maxSeparate = 2;
 
-/** Checks constraints after each statement: no write may need a later write to satisfy them. */
+/** Checks constraints after each statement, so that no write depends on a later write. */
 const checks = "SET CONSTRAINTS ALL IMMEDIATE";
 
-/** The time after which writes no longer wait for a transaction that runs, in milliseconds. */
+/** The time after which writes no longer wait for the running transaction, in milliseconds. */
 const maxWaitMs = 300;
 
 /** How many writes run alone after a failed or slow transaction: at first, and at most. */
@@ -183,7 +183,7 @@ export class SharedWrites implements Connection {
         results: writes.map(() => ({ status: "rejected" as const, reason })),
       };
     }
-    // After a failed statement, the response of COMMIT is ROLLBACK.
+    // After a failed statement, the server responds to COMMIT with ROLLBACK.
     return commit.status === "fulfilled" && commit.value.command === "COMMIT" &&
         results.every(({ status }) => status === "fulfilled")
       ? { outcome: "committed", results }

@@ -20,7 +20,7 @@ export class SilenceWatch {
   /** Half of the permitted silence, in milliseconds. Null if the server has no time limit. */
   readonly #stepMs: number | null;
   readonly #lost: () => void;
-  /** The part of a session whose statements have a limit of their own, or null. */
+  /** The part of the session in which another `statement_timeout` applies, or null. */
   #unlimited: "transaction" | "session" | null = null;
   #isHalfOver = false;
   #cancel: (() => void) | null = null;
@@ -62,7 +62,7 @@ export class SilenceWatch {
     this.#wait(this.#stepMs);
   }
 
-  /** In two steps: after a suspension of the process, a response can be there but unread. */
+  /** Waits twice: a response that arrived while the process was suspended can then be read. */
   #wait(stepMs: number): void {
     this.#cancel = this.#clock.after(stepMs, () => {
       this.#cancel = null;

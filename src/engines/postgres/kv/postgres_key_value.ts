@@ -21,7 +21,6 @@ import { toPostgresText } from "../driver/run_statement.ts";
 import { openStore, type ServerClock, storeNames, sweepStepMs } from "./store_schema.ts";
 
 export interface PostgresStoreParts extends Pick<Runtime, "clock" | "random"> {
-  /** Opens a driver with new connections. */
   readonly open: () => Promise<Driver>;
   readonly driver: Driver;
   readonly schema: string;
@@ -81,7 +80,7 @@ export class PostgresKeyValue implements KeyValue {
     validatePage(page);
     const { prefix, after, limit, reverse = false } = page;
     const code = encodePrefix(prefix);
-    // No part begins with the byte 0xff.
+    // No part of a key begins with the byte 0xff, so this byte follows all keys with the prefix.
     const bounds = [reverse || after === undefined ? code : encodeKey(after)];
     bounds.push(reverse && after !== undefined ? encodeKey(after) : `${code}\xff`);
     const order = `ORDER BY key ${reverse ? "DESC" : ""} LIMIT $5::bigint`;

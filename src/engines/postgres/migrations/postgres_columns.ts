@@ -33,7 +33,7 @@ export function columnMigrationSteps(table: TableMigration): readonly MigrationS
   ];
 }
 
-/** Returns generated columns to drop and add again: Postgres cannot change them or their inputs. */
+/** Returns the generated columns to replace, because Postgres cannot alter them or their inputs. */
 function computedAgain(table: TableMigration): readonly ColumnShape[] {
   const isOf = (name: string, ...kinds: readonly Difference["kind"][]) =>
     table.differences.some((one) => one.column === name && kinds.includes(one.kind));

@@ -44,7 +44,7 @@ function unlocked(sql: string, table: string): readonly string[] | null {
     return [
       `${alter} ADD CONSTRAINT ${check} CHECK (${column} IS NOT NULL) NOT VALID`,
       `${alter} VALIDATE CONSTRAINT ${check}`,
-      // Because of the valid check, Postgres does not read the rows again.
+      // The valid check excludes NULL, so Postgres does not read the rows again.
       sql,
       `${alter} DROP CONSTRAINT ${check}`,
     ];

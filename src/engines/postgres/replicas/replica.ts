@@ -20,7 +20,7 @@ export interface PrimaryPosition {
 export interface ReplicaParts {
   readonly driver: Driver;
   readonly clock: Clock;
-  /** Returns the position of the primary that a read must see. */
+  /** Returns the primary's current position, which the replica must reach before a read. */
   readonly position: () => Promise<PrimaryPosition>;
   /** Called with the reason why no read uses the replica, at most once a minute. */
   readonly notice: (message: string) => void;
@@ -83,7 +83,7 @@ export class Replica implements DriverReplica {
     while (this.#reached < bytes) await limit.within(this.#reading ??= this.#read(cluster));
   }
 
-  /** Requires that the position is read again before the next read. */
+  /** Forgets the known position, so that the next read asks the replica for its position. */
   distrust(): void {
     this.#reached = 0;
   }

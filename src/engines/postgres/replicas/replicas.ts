@@ -52,7 +52,7 @@ export class Replicas {
             replica.distrust();
             throw error;
           }
-          // For example, the standby cancels a read whose rows the primary has removed.
+          // For example, a standby cancels reads of rows that vacuum removed. The primary can read.
           replica.fails(error);
           return await primary.query(statement);
         }
@@ -67,8 +67,8 @@ export class Replicas {
   }
 
   /**
-   * Reads the primary's position. Reads that begin while a reading runs share the next one, because
-   * the running one may have begun before a change that they must see.
+   * Reads the primary's position. Calls during a running query share the next query, because the
+   * running query may have begun before a change that the calls must see.
    */
   #position(): Promise<PrimaryPosition> {
     return this.#asked ??= this.#running.then(() => {
@@ -93,8 +93,8 @@ function isLimit(error: unknown): boolean {
 const limits: ReadonlySet<string> = new Set(["too-slow", "too-large", "overloaded"]);
 
 /**
- * Without `synchronous_commit`, a commit is confirmed before the server has written it. A standby
- * receives only what is written, so otherwise the position of what is written is enough.
+ * With `synchronous_commit` off, commits are confirmed before the log is flushed, so a read must
+ * wait for the insert position. Otherwise, the flush position is enough.
  */
 const committed: Statement = {
   text: `SELECT CASE current_setting('synchronous_commit') WHEN 'off'

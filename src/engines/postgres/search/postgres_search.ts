@@ -184,7 +184,7 @@ class TextSearchTable implements DocumentTable {
     } FROM ${documents}, (SELECT ${wanted} AS wanted) AS query WHERE document @@ wanted`;
   }
 
-  /** Returns the indexed words of rows of `within`. OFFSET 0 makes Postgres find the rows first. */
+  /** Returns the indexed words of rows in `within`. OFFSET 0 makes Postgres find the rows first. */
   #documentsOf(within: Fragment): Fragment {
     const isKey = this.#keys.map((key, position) =>
       sql`${identifier(key)} = ${matchKeyColumn(position)}`

@@ -79,7 +79,7 @@ export function logTableNameSql(name: string): string {
     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(${name}))`;
 }
 
-/** SQL: true if JSON cannot represent a type (`t` in `pg_type`), so that the log has text. */
+/** SQL: true if JSON cannot represent a type (`t` in `pg_type`). The log then contains text. */
 export const isTextInImagesSql = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
   OR EXISTS (SELECT FROM pg_catalog.pg_cast c
     WHERE c.castsource OPERATOR(pg_catalog.>=) 16384::oid
@@ -121,7 +121,7 @@ export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
 
 const paddedType = /^(?:bpchar|char(?:acter)?)\s*(?:\(\d+\))?$/i;
 
-/** The session settings of images, on which the forms of timestamps, floats and others depend. */
+/** The session settings that determine the form of timestamps, floats and others in images. */
 const settings: Readonly<Record<string, string>> = {
   TimeZone: "UTC",
   DateStyle: "ISO, MDY",

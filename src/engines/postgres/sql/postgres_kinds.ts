@@ -8,7 +8,7 @@ export interface PostgresKind {
   readonly cast: Fragment;
   /** True if equal values are identical, unlike 1.0 and 1.00. False for kinds without equality. */
   readonly isStrict: boolean;
-  /** How SQL computes a minimum or maximum: on the type, by functions of booleans, or as text. */
+  /** How SQL computes an extreme: with `min` and `max`, `bool_and` and `bool_or`, or as text. */
   readonly extremes: "own" | "of booleans" | "of text";
   /** The values whose stored form can differ from the form in which the service writes them. */
   readonly otherForms: "none" | "of zero" | "all";

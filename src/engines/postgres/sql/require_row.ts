@@ -1,9 +1,9 @@
 import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
-/** The statement of a row outside of the scope casts this string to a number, and so fails. */
+/** Casting this string to a number makes a statement fail if its row is outside of the scope. */
 const outsideScope = "resource-api: the row is outside of the scope";
 
-/** Fails by casting a string to a number. A random number prevents the cast during planning. */
+/** Returns SQL that fails if `condition` is false. random() prevents the cast during planning. */
 export function failUnlessSql(condition: Fragment): Fragment {
   return sql`CASE WHEN ${condition} THEN 0 ELSE ${failure} END`;
 }

@@ -39,7 +39,7 @@ function withoutCasts(words: readonly string[]): readonly string[] {
   return kept;
 }
 
-/** Maximum length of the rest of a type's name, in words: with a precision and six dimensions. */
+/** The maximum number of words after a type's first word: a precision and six dimensions. */
 const wordsOfType = 24;
 
 const typeTail =
@@ -49,7 +49,7 @@ const typeTail =
 function withBareComparisons(words: readonly string[]): readonly string[] {
   const kept: string[] = [];
   for (let at = 0; at < words.length; at++) {
-    // A comparison has three or four words.
+    // `a < 1` has three words, and `a >= 1` has four.
     const length = words[at] === "(" ? words.slice(at + 1, at + 6).indexOf(")") : -1;
     const end = at + 1 + length;
     const inner = words.slice(at + 1, Math.max(end, at + 1));

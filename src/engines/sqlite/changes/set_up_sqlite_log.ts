@@ -138,7 +138,7 @@ async function triggersOf(
   }));
 }
 
-/** True if the triggers were created last. SQLite runs these first, so the log is in order. */
+/** True if the log's triggers are the newest: SQLite runs these first, so the log is in order. */
 function isInstalled(wanted: readonly SqliteTrigger[], found: readonly FoundTrigger[]): boolean {
   const last = found.slice(-wanted.length).map(({ name }) => name);
   return found.filter(({ isOurs }) => isOurs).length === wanted.length &&

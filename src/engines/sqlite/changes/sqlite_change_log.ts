@@ -34,7 +34,7 @@ const maxPerStep = 500;
 /** The size at which a step ends, in bytes of row images. It limits the memory in use. */
 const maxBytesPerStep = 16 * 1024 * 1024;
 const maxPerPurge = 5_000;
-/** How many times a read without rows runs, while other writes are committed during the read. */
+/** The maximum number of attempts to read while the result is empty and other writes commit. */
 const maxEmptyReads = 3;
 
 const meta = (name: string) => `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;

@@ -1,5 +1,5 @@
 import { quoteText } from "../../../sql/fragment.ts";
-/** Returns a DEFAULT clause for other SQL, where an unquoted word means a column, not a string. */
+/** Quotes a lone word, which means a string in a DEFAULT clause, but a column in other SQL. */
 export function repeatableDefault(clause: string | null): string | null {
   if (clause === null || keywords.test(clause) || !loneWord.test(clause)) return clause;
   const last = clause.at(-1) ?? "";

@@ -8,7 +8,7 @@ const lookEveryMs = 100;
 
 export interface FilePresenceOptions {
   readonly label: string;
-  /** The clock. `now` is fast, but `elapsedMs` takes 1 µs in the JavaScript runtime. */
+  /** Only `now` is used, because a call of `elapsedMs` takes 1 µs in the JavaScript runtime. */
   readonly clock: Pick<Clock, "now">;
 }
 

@@ -20,7 +20,7 @@ export const nodeSqlite: SqliteLibrary = {
   },
 };
 
-/** The library that accepts strings in double quotes, as in triggers and views of old files. */
+/** Accepts strings in double quotes, which triggers and views of old files can contain. */
 export const nodeSqliteWithStrings: SqliteLibrary = {
   ...nodeSqlite,
   source: { module: import.meta.url, name: "nodeSqliteWithStrings" },
@@ -88,7 +88,7 @@ interface Failed {
 /** An SQL function returns this symbol to make its statement fail: a symbol is no SQL value. */
 const noValue: unique symbol = Symbol("no value");
 
-/** Catches and keeps an error of a function: a thrown error would make `all` hang. */
+/** Catches and keeps an error of a function. A thrown error would make the library's `all` hang. */
 function keepFailure<T, Otherwise>(failed: Failed, work: () => T, otherwise: Otherwise) {
   try {
     return work();

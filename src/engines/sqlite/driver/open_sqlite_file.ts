@@ -40,7 +40,7 @@ export async function openSqliteFile(
 /** The maximum number of threads. More would take processor time from the main thread. */
 const maxReaderThreads = 2;
 
-/** Reads have their own connection, so they never wait. `:memory:` is a temporary file. */
+/** Reads have a separate connection, so they never wait. `:memory:` opens a temporary file. */
 export async function sqliteDriver(
   library: SqliteLibrary,
   path: string,
@@ -121,7 +121,7 @@ async function openClaimed(
   }
 }
 
-/** Returns a file's dialect. It hides bound values from the planner if no plan can use them. */
+/** Returns a file's dialect, which hides bound values from the planner if no plan can use them. */
 function dialectFor(connection: SqliteConnection): Dialect {
   const text = `SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat4'
      OR (type = 'index' AND sql LIKE '%)%WHERE%') LIMIT 1`;

@@ -6,8 +6,8 @@ import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 
 /**
- * Opens a file again if its triggers or views contain strings in double quotes, which other
- * connections reject: a misspelled column would become a string.
+ * Opens a file again if its triggers or views contain strings in double quotes. Other files reject
+ * such strings, because a misspelled column would become a string.
  */
 export async function acceptQuotedStrings(
   driver: Driver,
@@ -33,7 +33,7 @@ async function quotingParts(driver: Driver): Promise<ReadonlySet<string>> {
   const statements = await selectNamed(
     driver,
     { type: cell.text("type"), text: cell.text("printf(text, tbl_name, sets)") },
-    // Listing the columns of a view that cannot be read would be an error.
+    // Lists only columns of tables, because listing the columns of a broken view is an error.
     `FROM (SELECT *, CASE WHEN tbl_name IN (SELECT name FROM sqlite_schema WHERE type = 'table')
          THEN (SELECT group_concat(printf('"%w" = NULL', name)) FROM pragma_table_info(tbl_name))
          END AS sets FROM sqlite_schema)

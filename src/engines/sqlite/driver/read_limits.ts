@@ -69,7 +69,7 @@ export function tooLargeError(): DatabaseError {
 
 /** The time limit of a statement. The first check of the time determines the limit. */
 export interface TimeLimit {
-  /** In milliseconds from the first check at `now`. `sorts`: rows are sorted after the read. */
+  /** In ms after the first check, at `now`. `sorts` is true if a sort can follow the read. */
   limitMs(now: number, sorts: boolean): number;
   isCancelled(): boolean;
   spent(ms: number): void;
@@ -148,7 +148,7 @@ const shareBeforeSort = 1 / 4;
 /** The maximum part of the main thread's time that all long reads together can take. */
 const inlineShare = 0.1;
 
-/** The shorter the time between long reads, the less time each has: other requests must run. */
+/** A long read soon after other long reads gets less time, so that other requests can run. */
 export class InlineTimeLimit implements TimeLimit {
   #leftMs = maxInlineMs;
   #at = 0;

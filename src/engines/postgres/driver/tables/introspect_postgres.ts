@@ -107,7 +107,7 @@ async function canLock(view: TableDraft, driver: Driver): Promise<boolean> {
   }
 }
 
-/** Returns true if several rows of a table have one key, or if it takes too long to find out. */
+/** Returns true if several rows of a table have the same key, or if the check takes too long. */
 async function sharesKeys({ key, ...table }: TableDraft, driver: Driver): Promise<boolean> {
   if (key.length === 0) return false;
   const columns = join(key.map((name) => identifier(name)), ", ");

@@ -92,8 +92,8 @@ export async function readFunctions(
 }
 
 /**
- * A function of one row of a described table becomes a column, in `columns` by the table's OID. It
- * can also become a procedure if its argument has a name.
+ * A function of one row of a described table becomes a column, in `columns` by the table's OID. If
+ * it has no overloads and its argument has a name, it can also become a procedure.
  */
 export function describeFunctions(
   catalogue: readonly CatalogueFunction[],
@@ -146,7 +146,7 @@ interface Described {
   readonly called: DatabaseFunction | null;
 }
 
-/** Returns the functions that can be procedures, because their calls fit no other function. */
+/** Returns the functions that can be procedures, because no call of them fits another function. */
 function separable(described: readonly Described[]): readonly Described[] {
   const byNames = Map.groupBy(described, ({ called }) => called && namesOf(called));
   let kept = described.filter(({ called }) =>

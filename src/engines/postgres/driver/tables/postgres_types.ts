@@ -78,7 +78,7 @@ async function readCatalogue(connection: Connection, schemas: string) {
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** SQL that is true if a type's operators are in the search path. Other types compare as text. */
+/** SQL: true if a type's operators are in the search path. Other values are compared as text. */
 const hasOperators = "n.nspname = ANY (current_schemas(true))";
 
 type CatalogueRows = Awaited<ReturnType<typeof readCatalogue>>;

@@ -1,6 +1,6 @@
 import { postgresTriggerName } from "../../sql/change_log_schema.ts";
 
-/** SQL: true if a trigger function may prevent the write by NULL, or assign the row. */
+/** SQL: true if a trigger function can return NULL, which prevents the write, or change the row. */
 const mayPrevent = `(l.lanname <> 'plpgsql' OR p.prosrc ~* ('\\mreturn\\M(?!\\s+'
     || CASE WHEN tgtype & 8 = 0 THEN 'new' WHEN tgtype & 20 = 0 THEN 'old' ELSE '-' END || '\\s*;)')
   OR p.prosrc ~* '\\m(new|old)\\s*:?=|\\minto\\s+(strict\\s+)?(new|old)\\M')`;
@@ -17,7 +17,7 @@ export const tablesChangedByEmptyWriteSql: string = tablesWith(
   `tgtype & 28 > 0 AND (tgtype & 1 = 0 OR tgtype & 66 > 0 AND ${mayPrevent})`,
 );
 
-/** `triggers` is SQL. Triggers of a partition count for its table, and a table's for its views. */
+/** Finds tables with rules, or with triggers that match the SQL, and their parents and views. */
 function tablesWith(triggers: string): string {
   return `
   WITH RECURSIVE changed AS (

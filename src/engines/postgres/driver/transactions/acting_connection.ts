@@ -45,7 +45,7 @@ export async function sendInOrder<T>(
   });
 }
 
-/** Each read is a transaction. If BEGIN fails, the read fails: it would have the login's rights. */
+/** Runs each read in a transaction. If BEGIN fails, a read has the login's rights, so it fails. */
 export function actingConnection(
   connection: PostgresConnection,
   identity: DatabaseIdentity,

@@ -23,13 +23,13 @@ export interface ReaderThreadOptions {
   onEnd(error: unknown): void;
 }
 
-/** File descriptors to reserve: 8 times a thread's. Without any, `new Worker` ends the process. */
+/** File descriptors that must be free, because `new Worker` without any ends the process. */
 const reservedDescriptors = 64;
 
 /** The maximum wait for a thread to end, in milliseconds. A long comparison delays the end. */
 const maxCloseMs = 2_000;
 
-/** Does not keep the process alive. Rejects as `overloaded` if too few descriptors are free. */
+/** Starts a thread. Rejects as `overloaded` if too few file descriptors are free. */
 export async function startReaderThread(options: ReaderThreadOptions): Promise<ReaderThread> {
   const { path, library, additions, clock, signal } = options;
   const threads = await import("node:worker_threads");
