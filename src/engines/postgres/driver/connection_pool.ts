@@ -3,7 +3,7 @@ import type { Clock } from "../../../runtime/runtime.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { PoolUsage } from "../../../db/driver.ts";
 
-/** Waiting requests queue by `use`. The queues take turns, so large reads delay no read by key. */
+/** Waiting requests queue by `use`. The queues take turns, so large reads delay no key reads. */
 export interface Pool<T> {
   /** Rejects as `unavailable` after too long a wait. Requests with an equal `use` share a queue. */
   acquire(use: string): T | Promise<T>;
@@ -18,7 +18,7 @@ interface Waiter<T> {
 }
 
 export function createPool<T>(items: readonly T[], limitMs: number, clock: Clock): Pool<T> {
-  // The last used connection comes first: under light load, few connections prepare statements.
+  // Prefers the last used connection: under light load, few connections then prepare statements.
   const idle = items.toReversed();
   const waiting = new FairQueue<Waiter<T>>({ maxWaiting: Infinity });
   let closed: (() => void) | null = null;

@@ -48,7 +48,7 @@ function writesInQuery(code: string, error: Error): boolean {
 
 function raisedError(code: string, error: Error, showsMessage: boolean): RaisedError | null {
   const isRaise = isRaised(error);
-  // Only Postgres errors have a severity. Node also has codes with five letters, like EPIPE.
+  // Node also has error codes with five letters, like EPIPE, but its errors have no severity.
   const isOwn = "severity" in error && isOwnCode(code);
   if (!isRaise && code !== "P0001" && !isOwn) return null;
   // A trigger cannot choose the statuses 405, 407 and 426, because they require a header.

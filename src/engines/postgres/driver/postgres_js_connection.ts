@@ -34,7 +34,7 @@ import { SilenceWatch } from "./silence_watch.ts";
 export interface PostgresJsConnectionOptions extends SessionParts {
   readonly choice: ServerChoice;
   readonly clock: Clock;
-  /** The number of listeners for signals. If it is not 0, this process signals after commits. */
+  /** The number of listeners for signals. If it is 0, triggers send the signals of this process. */
   readonly listeners: { count: number };
   readonly alterations: { count: number };
   readonly notified?: (payload: string) => void;
@@ -164,7 +164,7 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   announce(announces: boolean): void {
-    // The setting would remain in the pooler's session, which other clients use later.
+    // In a pooler's session, the setting would remain and affect other clients later.
     if (this.#announces === announces || this.opening !== null || this.#pooled) return;
     this.#announces = announces;
     const text = `SET ${signalsAfterCommitSetting} = ${announces ? "on" : "off"}`;

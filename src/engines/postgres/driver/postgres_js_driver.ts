@@ -86,7 +86,7 @@ export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Pr
   }
   try {
     await driver.query({ text: "SELECT 1", values: [] });
-    // Tests the listener's separate connection: a wrong password would otherwise remain unnoticed.
+    // Tests the separate connection of the listener, which would not report a wrong password.
     if (direct !== connectionOptions) await checkConnection(direct);
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind !== "unavailable") {

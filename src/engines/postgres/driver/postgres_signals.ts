@@ -34,7 +34,7 @@ export function schemaSignals(options: PostgresJsConnectionOptions): Pick<Signal
   };
 }
 
-/** Returns the signals of the log: each costs a transaction, so none is sent without a listener. */
+/** Returns the log's signals. None is sent without a listener, because each costs a transaction. */
 export function changeSignals(options: PostgresJsConnectionOptions): Signals {
   return {
     listen(onSignal) {
@@ -51,10 +51,10 @@ export function changeSignals(options: PostgresJsConnectionOptions): Signals {
         async opened(connection) {
           const text = `SELECT pg_backend_pid(), pg_advisory_lock_shared(${listenersLock})`;
           ownBackend = (await connection.run(text, [])).rows[0]?.[0] ?? "";
-          // The listener holds the lock now. The greeting reaches processes that checked too early.
+          // The listener now holds the lock. Its greeting informs processes that checked before.
           await notify(connection, `'listens ' || pg_backend_pid()`);
           await check(connection);
-          // While it had no connection, the listener may have missed signals, so it polls now.
+          // The listener may have missed signals while it had no connection, so it polls now.
           onSignal(false);
         },
         notified(payload) {

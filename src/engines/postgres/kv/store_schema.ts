@@ -43,7 +43,7 @@ export async function openStore(
   const { rows: [row = []] } = await driver.query({ text, values: [`"${schema}"`, table] });
   const [name = "", time, isolation, isComplete, isAllowed] = row.map(String);
   const server = { name, aheadMs: Number(time) - clock.elapsedMs() };
-  // At any other level, a commit does not see what was committed while it waited for its locks.
+  // At any other isolation level, a commit misses what was committed while it waited for its locks.
   if (isolation !== "read committed") {
     throw new Error(
       `its default_transaction_isolation is "${isolation}": set it for the role, ` +

@@ -5,8 +5,8 @@ import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
 import { postgresLockOf } from "./statement_locks.ts";
 
 /**
- * Index builds, and steps that read all rows of an existing table, become non-blocking steps of the
- * second file, which must commit alone.
+ * Moves index builds, and steps that read all rows of a table, to a second file as non-blocking
+ * steps, each of which commits alone.
  */
 export function postgresWrittenParts(steps: readonly MigrationStep[]): readonly WrittenPart[] {
   const created = new Set(steps.flatMap(({ sql }) => create.exec(sql)?.[1] ?? []));

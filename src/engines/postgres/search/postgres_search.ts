@@ -110,7 +110,7 @@ function wordsByStem({ driver }: IndexDescription, language: string): WordMatche
   };
 }
 
-/** One index's Postgres table: a row's key, and its words as a `tsvector`. It stores no strings. */
+/** An index's Postgres table: the row's key, and its words as a `tsvector`, but no strings. */
 class TextSearchTable implements DocumentTable {
   readonly needsSavepoint = true;
   readonly #index: IndexDescription;

@@ -131,8 +131,8 @@ const settings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the trigger function. It runs with its owner's rights, so writers need none on the log.
- * Qualified names protect it from search paths. Images are json: jsonb rejects some documents.
+ * Returns the trigger function. Its owner's rights apply, so writers need no rights on the log.
+ * Qualified names exclude search paths. Images are json, because jsonb rejects some documents.
  */
 function recordChange(schemaName: string, imageName: string): string {
   const names = Object.keys(settings).map((name) => `pg_catalog.current_setting('${name}')`);

@@ -93,7 +93,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     encode,
     decode,
     decodeUntyped,
-    // Every stored value's text can be bound again, except the text of the JSON document `null`.
+    // The text of a stored value can be bound again, except the text `null` of a JSON document.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
     hasOtherForms: mayBeStoredDifferently,
     selected: (column) => asValue(column),
@@ -198,7 +198,7 @@ function textOperand(column: ColumnInfo): Fragment {
   return column.databaseType === undefined ? operand(column) : textOfType(columnOf(column), column);
 }
 
-/** Names the collation of declared columns: it can differ if another program made the table. */
+/** Names the collation of a declared column, because other programs can create it differently. */
 function ordered(column: ColumnInfo): Fragment {
   if (column.databaseType !== undefined) return operandOfType(column.databaseType, column);
   return column.kind === "text" && column.existingType === null

@@ -101,12 +101,12 @@ function instantOf(text: string): string | undefined {
 }
 
 const numbers: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700]);
-/** OIDs of types with the same strings on all engines: text, varchar, char(n), name, date, uuid. */
+/** The OIDs of text, varchar, char(n), name, date and uuid, which are strings on all engines. */
 const texts: ReadonlySet<number> = new Set([25, 1043, 1042, 19, 705, 1082, 2950]);
 const booleanType = 16;
 const bytesType = 17;
 
-/** Decodes a value of no column to what SQLite returns; undefined if the engines differ. */
+/** Decodes an expression's value to what SQLite returns. Undefined if the engines differ. */
 export function decodeUntyped(value: SqlValue, type: number | null): unknown {
   if (typeof value !== "string" || type === null) return storedValueAsJson(value);
   if (numbers.has(type)) return numberOf(value);

@@ -9,11 +9,10 @@ export interface FileCopy {
 const maxLockWaitMs = 5_000;
 
 /**
- * Copies SQLite files as they are at one point in time. All are locked against writers until each
- * has a read transaction. Returns the duration of these locks in milliseconds. Throws a plain Error
- * if a file stays locked, or if a copy is not intact.
- *
- * This process must not have the files open: closing one connection removes the locks of all.
+ * Copies SQLite files as they are at one point in time. No program can write to the files until
+ * each file has a read transaction. Returns the duration of these locks in milliseconds. Throws a
+ * plain Error if a file stays locked, or if a copy is not intact. This process must not have the
+ * files open: closing one connection removes the locks of all connections.
  */
 export async function copySqliteFiles(
   files: readonly FileCopy[],

@@ -14,7 +14,7 @@ import { describeRecordedTable } from "../driver/describe_recorded_table.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 
-/** Sets up the log. Returns the tables of which only this process's writes are recorded. */
+/** Sets up the log. Returns the tables in which only the writes of this process are recorded. */
 export function setUpSqliteLog(
   driver: Driver,
   tables: readonly TableInfo[],

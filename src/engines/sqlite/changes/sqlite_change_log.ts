@@ -31,7 +31,7 @@ export async function openSqliteChangeLog(options: SqliteChangeLogOptions): Prom
 
 /** The maximum number of changes in a step, because reading a step blocks the process. */
 const maxPerStep = 500;
-/** The size at which a step ends, in bytes of row images. It limits the memory in use. */
+/** The size at which a step ends, in bytes of row images, because a step is read into memory. */
 const maxBytesPerStep = 16 * 1024 * 1024;
 const maxPerPurge = 5_000;
 /** The maximum number of attempts to read while the result is empty and other writes commit. */
@@ -135,7 +135,7 @@ class SqliteChangeLog implements ChangeLog {
     const connection = limits === undefined ? driver : driver.reads(limits);
     const { text, values } = statement;
     for (let tries = 1;; tries++) {
-      // The position is read first: `result` must contain all changes up to the position.
+      // Reads the position first, because `result` must contain all changes up to the position.
       const before = await this.end();
       const result = await connection.query({
         text: `SELECT ${logEnd}, q.* FROM (${text}) AS q`,
@@ -143,7 +143,7 @@ class SqliteChangeLog implements ChangeLog {
       });
       const [row] = result.rows;
       const position = row === undefined ? before : this.#position(row);
-      // The read may have seen a change after `before`, with which a row has left the result.
+      // The read may have seen a change later than `before`, which removed a row from the result.
       const isExact = row !== undefined || coversPosition(before, await this.end());
       if (!isExact && tries < maxEmptyReads) continue;
       return { rows: result.rows.map((row) => row.slice(3)), changed: 0, position };

@@ -28,7 +28,7 @@ export async function columnsViolatedOnSqlite(
 
 function listedColumns(failed: string, { name }: TableInfo): readonly string[] {
   const prefix = `${name}.`.toLowerCase();
-  // SQLite does not quote the names. A name that contains `, ` is split, so no part is a column.
+  // SQLite does not quote names: a name with `, ` is split, and its parts match no column.
   return failed.split(", ").flatMap((part) =>
     part.toLowerCase().startsWith(prefix) ? [part.slice(prefix.length)] : []
   );

@@ -5,7 +5,7 @@ import type { SqliteAggregate, SqliteHandle } from "./sqlite_library.ts";
 
 export interface ConnectionAdditions {
   readonly functions: string | null;
-  /** The absolute paths of extensions. SQLite would look for a relative path in its own folders. */
+  /** The absolute paths of extensions. The system would search its folders for a plain name. */
   readonly extensions: readonly string[];
 }
 

@@ -22,9 +22,9 @@ interface Locks {
 }
 
 /**
- * Orders the writes of several processes to one file, so that the system wakes a waiting process.
- * With SQLite's own lock, processes poll, and the first one can write again between two polls.
- * SQLite decides who writes, so a process that does not get a lock in time only polls.
+ * Orders the writes of several processes to one file by file locks, which wake a waiting process.
+ * With SQLite's lock, processes poll, so one process can write repeatedly between two polls. SQLite
+ * still decides who writes: a process that waited too long for the file lock polls.
  */
 export class CrossProcessWriteLock {
   readonly #options: CrossProcessWriteLockOptions;

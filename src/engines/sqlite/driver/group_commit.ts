@@ -55,7 +55,7 @@ export class GroupCommit {
     this.#queue = new JobQueue(waitLimitMs, clock);
   }
 
-  /** Runs one statement as a job. With the kind `alone`, it runs outside of any transaction. */
+  /** Runs a statement as a job. A statement of the kind `alone` runs outside of any transaction. */
   write(statement: Statement, kind: "statement" | "alone"): Promise<QueryResult> {
     return new Promise((resolve, reject) => {
       const run = (): Acknowledge => {
@@ -183,7 +183,7 @@ export class GroupCommit {
     this.#runAgain(finished.map(({ job }) => job), culprit);
   }
 
-  /** Rejects transactions as `retryable`: only the caller (`transact`) knows if a retry is safe. */
+  /** Rejects transactions, which only the caller (`transact`) can retry. Statements run again. */
   #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
     this.#singles = this.#queue.length + jobs.length;
     for (const job of jobs) {

@@ -47,7 +47,7 @@ export function normalizeCells(rows: SqlValue[][], bytes: RemainingBytes): boole
       }
     }
   }
-  // If numbers were rounded, the rows are read again, and counted then.
+  // If numbers were rounded, the rows are read again, so their bytes are counted then.
   if (exact) takeBytes(count + bytesOfRow * rows.length, bytes);
   return exact;
 }

@@ -27,7 +27,7 @@ export interface SqliteConnection {
   run(statement: Statement): QueryResult;
   /** Runs a statement that only reads. Throws `too-large` if the rows have too many bytes. */
   read(statement: Statement, how: LimitedRead): QueryResult;
-  /** Returns the length of the longest value bound since the last call, and forgets it. */
+  /** Returns the length of the longest value that was bound since the last call. */
   takeMaxBoundLength(): number;
   close(): void;
 }
@@ -124,7 +124,7 @@ function statementCache(handle: SqliteHandle) {
     // With an empty statement, node:sqlite would crash (segmentation fault).
     if (start === "") throw new Error("Cannot run an empty statement");
     const statement = handle.prepare(text);
-    // A read that rounded an integer runs again. A write must not, so its rows have bigints.
+    // A read that rounded an integer runs again. A write cannot, so a write always reads bigints.
     const fresh: Prepared = {
       statement,
       kind: statementKind(start, statement.readOnly),
@@ -148,7 +148,7 @@ function statementCache(handle: SqliteHandle) {
   function countedBy(text: string, known: Prepared): Prepared {
     if (!known.statement.returnsRows || !/^(?:SELECT|WITH)\b/i.test(text)) return known;
     const counted = prepared(withRowByteCount(text, known.statement.columnNames().length));
-    // This option prevents a second run for exact integers, which would count the bytes twice.
+    // With exact integers, the statement never runs a second time, which would count bytes twice.
     counted.exact = true;
     return counted;
   }
@@ -232,7 +232,7 @@ export class SqliteTransaction implements Connection {
 
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
-    // The transaction is rolled back, so the statement would be committed separately.
+    // The transaction is already rolled back, so the statement would be committed without it.
     if (this.#lost !== null) return Promise.reject(this.#lost);
     try {
       if (this.#writer.kindOf(statement.text) === "boundary") refuseTransactionBoundary();

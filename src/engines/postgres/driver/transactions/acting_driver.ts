@@ -31,7 +31,7 @@ export interface ActingDriverParts extends PostgresReadDependencies, Transaction
 
 /** Runs each statement in the name of an identity. Only quick reads share a transaction. */
 export class ActingDriver implements Driver {
-  /** The service's own driver. Absent if this is the driver of the service's own role. */
+  /** The service's own driver. Missing if this driver runs the service's own statements. */
   readonly base?: Driver;
   readonly dialect: Dialect;
   readonly label: string;
@@ -178,7 +178,7 @@ export class ActingDriver implements Driver {
         () => takeIdentity(connection, this.#identity),
       ]).finally(() => isOver = true);
       await limit.within(taken).catch(async (error) => {
-        // If the server has not responded, it can still run BEGIN: the connection must be dropped.
+        // Without a response, the server can still run BEGIN, so the connection must be dropped.
         if (isOver) await rollBack(connection);
         else connection.drop();
         throw toPostgresError(error, "read");
@@ -216,7 +216,7 @@ export class ActingDriver implements Driver {
     return result ?? { rows: [], changed: 0 };
   }
 
-  /** Postgres plans a statement again when another role runs it, so each role gets its own SQL. */
+  /** Gives each role its own SQL, because Postgres plans a statement again for another role. */
   #ofRole(statement: Statement): Statement {
     return { ...statement, text: `${statement.text} --${JSON.stringify(this.#identity.role)}` };
   }

@@ -34,7 +34,7 @@ const knownLimit: TimeLimit = {
 
 export type RunLimitedRead = (statement: Statement) => QueryResult | Promise<QueryResult>;
 
-/** A long read would block all requests: the main thread aborts it, and another thread runs it. */
+/** Aborts a long read in the main thread, where it blocks all requests. Another thread runs it. */
 export class LimitedReads {
   readonly #options: LimitedReadsOptions;
   readonly #inline: InlineTimeLimit = new InlineTimeLimit();
@@ -187,7 +187,7 @@ const freshForMs = 60_000;
 /** The maximum share of the elapsed time that is spent on measuring one table. */
 const shareOfMeasuring = 1 / 200;
 const bytesOfShortCell = 32;
-/** Another thread reads tables with rows of this many bytes: sorting fifty rows takes too long. */
+/** Another thread reads tables with rows of this many bytes, because sorts would take too long. */
 const wideRow = 64 * 1024;
 /** If a written value has this many bytes, rows can be much wider than when they were measured. */
 const longValue = 64 * 1024;
@@ -208,7 +208,7 @@ export class RowWidths {
     const written = this.#options.takeLongestWritten();
     if (written > 0) this.#widen(written);
     if (rows === null) return rowByRow;
-    // Another thread reads views: their computation cannot be aborted, and measuring takes as long.
+    // Another thread reads a view: no check can abort it, and measuring takes as long as reading.
     if (!rows.table.recordable) return elsewhere;
     const most = maxExcess * maxBytes;
     const width = this.#width(rows.table, most);

@@ -40,7 +40,7 @@ export async function startReaderThread(options: ReaderThreadOptions): Promise<R
   const cancelled = new Int32Array(new SharedArrayBuffer(4));
   const data: ReaderStartData = { path, library, additions, cancelled };
   const worker: Worker = new threads.Worker(program(), { workerData: data });
-  // A running read keeps the process alive. A thread without a read must not keep it alive.
+  // A thread without a read must not keep the process alive. Each running read does that.
   worker.unref();
   const { promise: started, resolve: start, reject: refuse } = Promise.withResolvers<void>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();

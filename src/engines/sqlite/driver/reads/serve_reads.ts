@@ -10,7 +10,7 @@ import { isBusyError, toSqliteError } from "../sqlite_errors.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
 import { fixedTimeLimit } from "../read_limits.ts";
 
-// The program of a reader thread. It runs reads of one SQLite file on its own connection.
+// This module is the program of a reader thread, which reads a SQLite file on its own connection.
 
 export interface ReaderStartData {
   readonly path: string;
