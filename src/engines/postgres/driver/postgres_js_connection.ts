@@ -120,7 +120,7 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   end(command: "COMMIT" | "ROLLBACK"): Promise<PostgresResult> {
-    // After ROLLBACK, a pooler can give the session to another client, so no statement restores it.
+    // After ROLLBACK, a pooler can assign the session to a new client, so no statement restores it.
     if (this.#lost || this.#pooled && command === "ROLLBACK") return this.run(command, []);
     this.#isInTransaction = false;
     const text = endMessage(command, this.#announces && !this.#pooled);

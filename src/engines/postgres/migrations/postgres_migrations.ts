@@ -112,7 +112,7 @@ export const postgresMigrationsEngine: MigrationsEngine = {
   },
 };
 
-/** Only a wait for a table's lock has a limit, because later requests wait behind it. */
+/** Only a wait for a table's lock has a limit, because later requests wait, too. */
 const serverLock: readonly string[] = [
   "SET LOCAL lock_timeout = 0",
   "SET LOCAL statement_timeout = 0",

@@ -216,7 +216,7 @@ export class ActingDriver implements Driver {
     return result ?? { rows: [], changed: 0 };
   }
 
-  /** Gives each role its own SQL, because Postgres plans a statement again for another role. */
+  /** Adds the role to the SQL, because Postgres plans a statement again for another role. */
   #ofRole(statement: Statement): Statement {
     return { ...statement, text: `${statement.text} --${JSON.stringify(this.#identity.role)}` };
   }
