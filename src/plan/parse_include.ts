@@ -221,7 +221,7 @@ function finished(items: Items): readonly IncludeSyntax[] {
   return [...items.values()].flatMap(({ name, options, metrics, hasRows, include }) => {
     const written = new Map(options ?? []);
     written.delete("include");
-    // The cast is safe: `include` is the only other option, and is removed above.
+    // The cast is safe, because the only other option, `include`, was removed above.
     const row = {
       name,
       options: written as Map<IncludeOption, string>,

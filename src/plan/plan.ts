@@ -10,16 +10,16 @@ export interface OrderKey {
   readonly descending: boolean;
   /** True if a filter excludes NULL, although the column allows NULL. */
   readonly withoutNulls?: true;
-  /** True if rows can have NULL although the column is NOT NULL: rows of a function can. */
+  /** True if rows can have NULL although the column is NOT NULL, as rows of a function can. */
   readonly isNullable?: true;
 }
 
 /**
- * A position in an order in which several rows can have equal values: sort key values, and the
- * number of rows to skip, beginning with the first row that has these values.
+ * A position in an order in which several rows can have equal values. The reader finds the first
+ * row with the sort key values `values`, and skips `skip` rows from this row on.
  */
 export interface OffsetPosition {
-  /** The stored values of the first sort keys. Empty for a position counted from the first row. */
+  /** The stored values of the first sort keys. Empty if `skip` counts from the first row of all. */
   readonly values: readonly SqlValue[];
   readonly skip: number;
 }
@@ -51,14 +51,14 @@ export interface ReadPlan {
   readonly order: readonly OrderKey[];
   /** The stored sort key values of the row before the page. Null for the first page. */
   readonly after: readonly SqlValue[] | null;
-  /** The position of the page if several rows can have equal values. Then `after` is null. */
+  /** Replaces `after` if several rows can have equal sort key values. `after` is then null. */
   readonly from?: OffsetPosition;
   /** The number of rows to skip. Absent for 0, or if `from` contains the number. */
   readonly offset?: number;
   /** The maximum number of rows. Null if at most one row can match. */
   readonly limit: number | null;
   readonly lock?: true;
-  /** Absent if whole values are read. */
+  /** Absent if the read does not truncate long values. */
   readonly preview?: PreviewSettings;
   readonly added?: readonly (RelatedColumn | PathColumn)[];
 }
@@ -67,7 +67,9 @@ export interface ReadPlan {
 export interface PreviewSettings {
   /** The maximum length of a value: characters of a string or document, or bytes of binary data. */
   readonly length: number;
-  /** The truncated columns. The SELECT truncates them, except sort keys, which are cut later. */
+  /**
+   * The truncated columns. Sort keys are truncated after the SELECT, because cursors contain them.
+   */
   readonly cut: ReadonlySet<ColumnInfo>;
 }
 
@@ -96,8 +98,8 @@ export interface RelatedPlan extends RelatedKeys {
 }
 
 /**
- * A plan that reads the rows that match a search, in the order of rank and then key. Each result
- * row has the columns, and then the number of matches on all pages.
+ * A plan that reads the rows that match a search, ordered by rank and then by key. Each result row
+ * has the columns, and then the number of matches on all pages.
  */
 export interface SearchPlan {
   readonly kind: "search";
@@ -175,7 +177,7 @@ export interface DeletePlan {
 
 export interface GroupKey {
   readonly column: ColumnInfo;
-  /** The result column of the key. `having` and the order can use this column. */
+  /** The result column that contains the group key. `having` and the order can use this column. */
   readonly as: ColumnInfo;
 }
 
@@ -193,7 +195,7 @@ export interface ColumnMetric {
   readonly name: "sum" | "avg" | "min" | "max";
   readonly column: ColumnInfo;
   readonly as: ColumnInfo;
-  /** True if the engine computes the metric exactly. Then the dialect decodes the result. */
+  /** True if no digit is lost. The dialect then decodes the result from a format of the engine. */
   readonly exact: boolean;
 }
 
@@ -208,7 +210,9 @@ export interface AggregatePlan {
   readonly order: readonly OrderKey[];
   readonly limit: number;
   readonly isQuick?: true;
-  /** If present, the rows related to one key are a group, with the key's index as the group key. */
+  /**
+   * If present, the rows related to each key are a group. The group key is the index of the key.
+   */
   readonly relatedTo?: RelatedKeys;
 }
 

@@ -7,7 +7,7 @@ import { type CountedPosition, positionHash, positionText } from "./cursor.ts";
 
 export const startPosition: OffsetPosition = { values: [], skip: 0 };
 
-/** A page of rows that can be equal in the sort keys. `from` is the start of the page. */
+/** A page in whose order several rows can have equal values. `from` is the start of the page. */
 export interface PageWithTies extends ReadRows {
   readonly from: OffsetPosition;
 }
@@ -19,10 +19,10 @@ interface ReadRows {
 }
 
 /**
- * Returns the position after a page in which rows can be equal: the values of one of the last rows,
- * and the number of rows from that row to the end of the page. That row certainly differs from the
- * row before it, in values that fit into a cursor. Without such a row, the position is the page's
- * own start, with more rows to skip.
+ * Returns the position after a page in whose order several rows can have equal values. The position
+ * names the last row that certainly differs from the row before it (in values that fit into a
+ * cursor), and the number of rows from that row to the end of the page. Without such a row, the
+ * position is `from` with more rows to skip.
  */
 export function offsetPositionAfter(
   { stored, columns, order, from }: PageWithTies,
@@ -84,8 +84,8 @@ export function countedPositionAt(rows: number): CountedPosition {
 }
 
 /**
- * Returns the position that is `given` rows after `from`. `stored` begins with the rows just before
- * `from`. Throws a 400 if these rows have changed since `from` was created.
+ * Returns the position `given` rows after `from`. `stored` begins with the last rows before `from`.
+ * Throws a 400 if these rows have changed since `from` was created.
  */
 export function countedPositionAfter(
   from: CountedPosition,
@@ -108,5 +108,5 @@ export function countedPositionAfter(
   return { rows: from.rows + given, compared: last.length, hash: positionHash(last.join("\n")) };
 }
 
-/** The maximum number of compared rows. After a change, 100 rows do not match by chance. */
+/** The maximum number of compared rows. If rows have changed, 100 rows do not match by chance. */
 const maxCompared = 100;

@@ -1,7 +1,7 @@
 export function nearestName(
   text: string,
   candidates: readonly string[],
-  // Fewer than half of the letters may differ: "create" is similar to "read", but another word.
+  // Fewer than half of the letters may differ. Otherwise "create" would be similar to "read".
   maxDistance = Math.ceil(text.length / 2) - 1,
 ): string | null {
   let best: string | null = null;
@@ -19,9 +19,9 @@ export function nearestName(
   return best;
 }
 
-/** Field names must be more similar than option names: halves of field names are often equal. */
+/** Stricter than {@link nearestName}, because different field names often share many letters. */
 export function nearestField(text: string, candidates: readonly string[]): string | null {
-  // The time grows with the square of the length, so long names are not compared.
+  // Long names are not compared, because the time grows with the square of the length.
   if (text.length > maxComparedLength) return null;
   const plain = normalFormOf(text);
   const plainNames = candidates.map(normalFormOf);
@@ -33,7 +33,7 @@ const maxComparedLength = 100;
 
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const near = nearestField(text, candidates);
-  // The name is quoted as in a filter, because it can contain any characters.
+  // Quotes the name as a filter would, because the name can contain any characters.
   return near === null ? "" : `. Did you mean ${JSON.stringify(near)}?`;
 }
 
@@ -56,7 +56,7 @@ function editDistance(from: string, to: string): number {
 
 type NamesByNormalForm = ReadonlyMap<string, string>;
 
-/** Returns names by their normalized form. Of names with an equal form, the first is used. */
+/** Returns the names by their normal form. Of names with an equal form, the first is used. */
 export function namesByNormalForm(names: Iterable<string>): NamesByNormalForm {
   const byPlain = new Map<string, string>();
   for (const name of names) {
@@ -70,7 +70,7 @@ export function normalFormOf(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, "");
 }
 
-/** Returns a name only if the caller can mean no other. For errors, use {@link nearestName}. */
+/** Returns the known name that `name` clearly means. {@link nearestName} is less strict. */
 export function nearMissOf(name: string, names: NamesByNormalForm): string | undefined {
   const plain = normalFormOf(name);
   return names.get(plain) ?? nearOf(plain, names);

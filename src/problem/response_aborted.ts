@@ -1,4 +1,4 @@
-/** A body failed after its headers. The connection closes, and the cause is already reported. */
+/** The body of a response failed after its headers were sent. The cause is already reported. */
 export class ResponseAborted extends Error {
   constructor(cause: unknown) {
     super("The response was aborted", { cause });

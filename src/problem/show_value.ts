@@ -1,4 +1,4 @@
-/** The content of an object is never shown. */
+/** Describes a value for an error message. Never shows the content of strings and objects. */
 export function showValue(value: unknown): string {
   if (typeof value === "string") return "a text";
   if (typeof value === "function") return "a function";

@@ -1,12 +1,11 @@
-/** Base64 without an import of `node:`, so that a browser can also load this module. */
+/** Does not import `node:buffer`, so that a browser can also load this module. */
 
-/** Encodes bytes as base64 with padding. */
 export function bytesToBase64(bytes: Uint8Array): string {
   if (hasNative) return bytes.toBase64();
   return nodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
-/** Throws a SyntaxError unless the string is the only canonical spelling of its bytes. */
+/** Decodes base64. Throws a SyntaxError for a string that is not the canonical encoding. */
 export function base64ToBytes(text: string): Uint8Array {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw new SyntaxError("it is not base64");
   if (hasNative) return Uint8Array.fromBase64(text, { lastChunkHandling: "strict" });
@@ -16,5 +15,5 @@ export function base64ToBytes(text: string): Uint8Array {
 }
 
 const hasNative = "toBase64" in Uint8Array.prototype;
-// The cast is safe: every runtime of the service without the functions of ECMAScript 2026 has it.
+// The cast is safe: each supported runtime without `toBase64` (ECMAScript 2026) has `Buffer`.
 const { Buffer: nodeBuffer } = globalThis as unknown as typeof import("node:buffer");

@@ -15,14 +15,13 @@ export function hexToBytes(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, "hex"));
 }
 
-/** Encodes bytes as base64url without padding. */
 export function encodeBase64url(bytes: Uint8Array): string {
   return hasNative
     ? bytes.toBase64({ alphabet: "base64url", omitPadding: true })
     : view(bytes).toString("base64url");
 }
 
-/** Returns true only for the canonical spelling: else a single-use token would be usable twice. */
+/** Returns true only for a canonical string: otherwise a single-use token could be used twice. */
 export function decodeBase64url(text: string, from: number, bytes: Uint8Array): boolean {
   const part = text.slice(from, from + base64urlLength(bytes.length));
   const decoded = Buffer.from(part, "base64url");

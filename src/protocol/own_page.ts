@@ -1,4 +1,4 @@
-/** Null without `Sec-Fetch-Site` and `Origin`, which browsers add to every write (RFC 6454). */
+/** Returns null without `Sec-Fetch-Site` and `Origin`: browsers add one of them to each write. */
 export function isFromOwnPage(
   { headers, url }: Request,
   trustedOrigins: ReadonlySet<string>,
@@ -6,10 +6,10 @@ export function isFromOwnPage(
   const origin = headers.get("origin");
   if (origin !== null && trustedOrigins.has(origin)) return true;
   const site = headers.get("sec-fetch-site");
-  // `same-site` means another subdomain, perhaps of another owner. `none`: the user opened the URL.
+  // `none`: the user opened the URL. `same-site`: another subdomain, perhaps of another owner.
   if (site !== null) return site === "same-origin" || site === "none";
   if (origin === null) return null;
-  // A proxy can terminate TLS, so only hosts are compared. A sandboxed page has the origin `null`.
+  // Compares only hosts, because a proxy can terminate TLS. A sandboxed page has the origin `null`.
   const { protocol, host } = URL.parse(origin) ?? { protocol: "", host: "" };
   return host !== "" && hostOf(protocol, headers.get("host")) === host ||
     host !== "" && headers.get("host") === null && URL.parse(url)?.host === host;

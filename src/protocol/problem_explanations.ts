@@ -1,6 +1,6 @@
 import type { ProblemSlug } from "./problem_codes.ts";
 
-/** The explanations of problems, which each problem's page and `docs/errors.md` contain. */
+/** The explanations of the problem codes, for the page of each problem and for `docs/errors.md`. */
 export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "not-found":
     "The resource, the route or the row does not exist, or the user may not read the row. A " +

@@ -2,7 +2,7 @@ export interface Reply {
   readonly status: number;
   /** The headers, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body of the response: a stream if the body is too large for the memory. */
+  /** The body of the response. A stream if the whole body would need too much memory. */
   readonly body: string | ReadableStream<Uint8Array> | null;
 }
 

@@ -4,7 +4,7 @@ export const minStreamedLength = 64 * 1024;
 const charactersOfPart = 64 * 1024;
 const encoder = new TextEncoder();
 
-/** Encodes the string as the client receives it. A whole string would count as delivered early. */
+/** Encodes part by part, because the server would report a whole string as delivered too early. */
 export function textStream(text: string): ReadableStream<Uint8Array> {
   let at = 0;
   return new ReadableStream({

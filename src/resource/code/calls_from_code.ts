@@ -40,13 +40,13 @@ export function createCallsFromCode<Api>(
   const outside = { raw: null, depth: 0, within: null };
   return {
     as: <Own>(user: User | null) =>
-      // The compiler cannot check `Own`, which is the configuration's type or a type of the caller.
+      // The compiler cannot check the cast, because the caller can choose `Own`.
       apiOf({ ...outside, user: requireCodeUser(user), isSystem: false }) as CodeApi<Own>,
     asSystem: <Own>() => apiOf({ ...outside, user: null, isSystem: true }) as CodeApi<Own>,
   };
 }
 
-/** Copies the user, so that hooks and the caller cannot change each other's object. */
+/** Copies the user, so that neither hooks nor the caller can change the other's object. */
 function requireCodeUser(user: User | null): User | null {
   if (user === null) return null;
   if (parseUser(user) === null) {

@@ -24,7 +24,7 @@ import type { Access } from "../../auth/authorize.ts";
 import { createAggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/** The maximum depth of nested calls: hooks and procedures can call operations. */
+/** The maximum depth of nested calls. Calls are nested if hooks and procedures call operations. */
 const maxDepth = 16;
 
 /** The key of a hidden API member for rights checks. A symbol cannot be a resource's name. */
@@ -56,7 +56,7 @@ export class CodeApis {
   readonly #ofSystem: ResourceTransform = createSystemTransform();
   readonly #sqlPlans = new SqlPlans();
 
-  /** The keys of `resources` are the resources' decoded paths below the base path. */
+  /** `resources` contains the resources by their decoded path below the base path. */
   constructor(
     resources: ReadonlyMap<string, Resource>,
     runtime: Runtime,
@@ -69,7 +69,7 @@ export class CodeApis {
 
   of(caller: CodeCaller, driver: Driver): CodeApi<AnyApi> {
     const members: Record<PropertyKey, unknown> = {
-      // Without a prototype: a resource can have a name such as `constructor`.
+      // The object has no prototype, because a resource can have a name such as `constructor`.
       __proto__: null,
       of: (given: string | TableLike<unknown, unknown>) =>
         this.#callsOf(typeof given === "string" ? given : this.#pathOf(given), caller),
@@ -80,7 +80,7 @@ export class CodeApis {
     };
     const api = new Proxy(members, {
       get: (known, name) => {
-        // `await` would call a member `then`, and `JSON.stringify` a member `toJSON`.
+        // Not a resource: `await` calls a member `then`, and `JSON.stringify` a member `toJSON`.
         if (typeof name === "symbol" || name === "then" || name === "toJSON") return known[name];
         return known[name] ??= this.#callsOf(name, caller);
       },
@@ -185,7 +185,7 @@ export class CodeApis {
       const identityOf = caller.isSystem ? null : this.#identityOf;
       return await run(identityOf === null ? base : driverActingAs(base, identityOf(caller.user)));
     } catch (error) {
-      // A failed BEGIN or COMMIT, or the last failed retry, is not an error of the caller.
+      // A failed BEGIN or COMMIT, or the last failed retry, is an error of the database.
       const isOwn = error === failure &&
         !(error instanceof DatabaseError && error.kind === "retryable");
       throw isOwn ? error : databaseProblem(error, "update");

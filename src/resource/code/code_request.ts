@@ -20,7 +20,7 @@ export interface CodeCall {
   readonly filter?: Query["codeFilter"];
 }
 
-/** The request uses no budget, has no client address, and its reply is not stored. */
+/** A request without a budget and a client address. The service does not store its reply. */
 export function codeRequest(
   call: CodeCall,
   caller: CodeCaller,
@@ -123,7 +123,7 @@ export function queryOf(
   return Object.assign(parameters, { codeFilter });
 }
 
-/** Throws a TypeError if `given` is not a filter: without a filter, a call selects every row. */
+/** Throws a TypeError for any other value, because a call without a filter selects every row. */
 export function filterOf(given: unknown): string | Rule {
   if (typeof given === "string") return given;
   if (typeof given === "object" && given !== null) {
@@ -180,7 +180,7 @@ export function createCodeCalls(run: RunCall) {
     async *all(options: AnyCallOptions = {}) {
       let from: AnyCallOptions = {};
       do {
-        // `list` returns a page of this type.
+        // `list` returns a page with these members.
         const page = await list({ ...options, ...from }) as {
           readonly items: readonly unknown[];
           readonly nextCursor: string | null;

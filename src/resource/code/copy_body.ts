@@ -41,7 +41,7 @@ function copyObject(value: object, levels: number): unknown {
   }
   if (value instanceof Map || value instanceof Set) throw unusable("it holds a Map or a Set");
   if (levels === 0) throw unusable(`it is nested deeper than ${maxLevels}`);
-  // JSON writes an undefined item of an array as null.
+  // `JSON.stringify` also writes an undefined item of an array as null.
   if (Array.isArray(value)) {
     return Array.from(value, (item: unknown) => copyBody(item, levels - 1) ?? null);
   }
@@ -49,7 +49,7 @@ function copyObject(value: object, levels: number): unknown {
   for (const [name, member] of Object.entries(value)) {
     const copied = copyBody(member, levels - 1);
     if (copied === undefined) continue;
-    // An assignment to `__proto__` would change the object's prototype.
+    // An assignment to the member `__proto__` would change the object's prototype.
     Object.defineProperty(copy, name, {
       value: copied,
       enumerable: true,
