@@ -36,8 +36,8 @@ export function widestFields(
 }
 
 /**
- * Limits callers' fields to columns on which their database role has rights. A role without any
- * right keeps its fields: the database rejects its statements anyway.
+ * Limits callers' fields to columns on which their database role has rights. A right that the role
+ * has on no column limits nothing, because the database rejects such statements anyway.
  */
 function withinRights({ widest, of }: ResolvedFields, rightsOf: ColumnRightsOf): FieldListsOfUser {
   return (user) => {
@@ -85,7 +85,7 @@ function fieldsWithinRights(
 
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
-/** Callers with equal field lists share the parts of a resource, and so its cached statements. */
+/** Callers with equal field lists share one object, and the statements cached for the object. */
 function createCallerFields(
   of: FieldListsOfUser,
   widest: FieldPolicy,
@@ -133,7 +133,7 @@ function callerTags(
   const digest = createHash("sha256").update(JSON.stringify(names)).digest("hex");
   return {
     withheld,
-    // Computed fields can depend on withheld columns, so the hash then covers all columns.
+    // The hash covers all columns if there are computed fields, which can depend on any column.
     hashed: hasComputed ? columns : columns.filter((column) => !withheld.has(column)),
     ending: `.${digest.slice(0, 6)}`,
   };

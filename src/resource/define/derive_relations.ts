@@ -51,7 +51,7 @@ export function deriveRelations(
   const names = chooseNames(groups, [
     ...table.byName.keys(),
     ...Object.keys(definition.options.computed ?? {}),
-    // If a table refers to itself, two relations could have its name, so neither gets the name.
+    // Both directions of a self-reference could have the table's name, so neither has this name.
     table.name,
     "__proto__",
   ]);
@@ -62,8 +62,8 @@ export function deriveRelations(
 }
 
 /**
- * Groups relations to many rows. An earlier group gets its names first: first the foreign keys
- * within one schema, and in each part first the keys that are named after the referenced table.
+ * Groups relations to many rows. Relations of an earlier group choose their names first. Foreign
+ * keys within one schema come first, and among them the keys named after the referenced table.
  */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;
@@ -116,7 +116,7 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
-/** Returns `schema_name`, or only the name in the default schema and the schema of `viewer`. */
+/** Returns `schema_name`, or only the name if the schema is the default or that of `viewer`. */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }
@@ -159,7 +159,7 @@ function throughLink(near: ServedKey, others: readonly ServedTable[]): readonly 
   }];
 }
 
-/** Returns true for a link table: a primary key of two foreign keys, and at most timestamps. */
+/** Returns true if a table only links two tables: other columns are timestamps or generated. */
 function isPureLink(
   { primaryKey, columns, foreignKeys }: TableInfo,
   near: readonly ColumnInfo[],

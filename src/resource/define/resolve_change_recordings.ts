@@ -16,7 +16,8 @@ export interface ChangeRecording {
 }
 
 /**
- * Introspected tables get triggers only by option. Omits databases without a subscribable resource.
+ * Omits databases without a subscribable resource. The default `mode` is `triggers` only for a
+ * database in which the service has created all served tables.
  */
 export async function resolveChangeRecordings(
   { resources, db }: {

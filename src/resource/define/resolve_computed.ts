@@ -18,7 +18,7 @@ export function resolveComputed(
     failed(field, error) {
       const now = clock.elapsedMs();
       const known = failures.get(field);
-      // If many rows fail for one reason, a stack trace for each row would fill the disk with logs.
+      // If one bug breaks a field in many rows, a stack trace for each row would fill the disk.
       if (known !== undefined && now < known.observedAt + intervalMs) {
         known.suppressed++;
         return;

@@ -32,7 +32,7 @@ export function resolveEtag(
   const [key] = table.primaryKey;
   // Only single rows have ETags. A resource without a key has no single rows.
   if (key === undefined) return null;
-  // A view without row locks has no ETags: other writes could follow the check of `If-Match`.
+  // A view without row locks has no ETags: another write could change the row after the check.
   if (!table.readOnly && table.view?.locksRows === false) return null;
   return {
     versionField,

@@ -49,8 +49,8 @@ export function resolveFieldLists(
   const readable = widest("readable", plain);
   const lists = {
     readable,
-    // With the soft-deletion column, clients could delete rows without the right to delete. So they
-    // can write this column, or a timestamp that the service sets, only if the option names it.
+    // The soft-deletion column is left out, because its writers could delete rows without the right
+    // to delete. Timestamps that the service sets are left out, too.
     writable: widest(
       "writable",
       plain.filter((column) =>
@@ -138,7 +138,7 @@ function policyOf(
     ...others,
     readable: columns.filter((column) => readable.has(column)),
     selectable: [...byName.values()].filter((column) => readable.has(column)),
-    // A body can contain the key of the row that it changes, so key columns are left out.
+    // Key columns are left out, because the body of an update can contain the key of its row.
     immutable: new Set([...immutable].filter((column) => !column.primaryKey)),
   });
 }

@@ -80,7 +80,7 @@ function resolveRelation(
   return relation;
 }
 
-/** Matches a name with a syntax character of `include`, and `__proto__`, the name of a setter. */
+/** Matches names with syntax of `include`, and `__proto__`, which is a setter of objects. */
 const unusableName = /[,.;()]|^\s|\s$|^$|^__proto__$/;
 
 function requireName(
@@ -160,7 +160,7 @@ function pairsOf(
   );
 }
 
-/** Sets `isWide` in columns compared with an untyped key, so that both have one format. */
+/** Sets `isWide` in columns that relations compare with a wide column: keys need one format. */
 export function widenReferences(
   definitions: readonly CheckedDefinition[],
   driver: Driver,

@@ -105,7 +105,7 @@ export function resolveResource(definition: CheckedDefinition, context: Resource
     capabilities: {
       ...possible,
       enableRestore: softDelete !== null && possible.enableDelete,
-      // If policies hide rows from the service's role, the service cannot index these rows.
+      // The service cannot index rows that row level security hides from its database role.
       get enableSearch() {
         return search !== null && shared.roleRights.known(table)?.hidesRows !== true;
       },
@@ -163,7 +163,7 @@ function timestampsOf({ columns }: TableInfo): Resource["timestamps"] {
   };
 }
 
-/** Reports one invalid value per column: a table of invalid values would flood the log. */
+/** Reports only one invalid value per column, because a table of them would flood the log. */
 function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidValue {
   const observed = new Set<ColumnInfo>();
   return (column) => {

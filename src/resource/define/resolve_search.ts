@@ -13,7 +13,7 @@ export interface SearchedResource
 
 type Options = CheckedDefinition["options"]["search"];
 
-/** Returns null e.g. for a view: its changes are not recorded, so its index would be outdated. */
+/** Returns null for a view, among others: its changes are not recorded and would not be indexed. */
 export function resolveSearch(
   options: Options,
   resource: SearchedResource,
@@ -36,13 +36,13 @@ export function resolveSearch(
   return indexes.open(index, options);
 }
 
-/** Resolves the searched fields. A hidden field must not be searched: searches would reveal it. */
+/** Throws for a hidden field, because a search in this field would reveal its values. */
 function resolveFields(
   given: Options["fields"],
   { table, readable, find }: SearchedResource,
   among: ReadonlySet<string> | null,
 ): readonly SearchField[] {
-  // Text search vectors are left out: a search would find their word positions as numbers.
+  // Text search vectors are left out, because a search would also find the word positions in them.
   const isText = ({ kind, databaseType }: ColumnInfo) =>
     (kind === "text" || kind === "json") && databaseType?.configuration === undefined;
   const texts = readable.filter((column) =>

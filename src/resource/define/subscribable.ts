@@ -2,7 +2,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
 import type { FieldPolicy } from "../model/resource.ts";
 
-/** Returns true if a caller may subscribe. Changes of a view are not recorded. */
+/** Returns true if a caller may subscribe. A view has no streams: its changes are not recorded. */
 export function isSubscribable(
   { auth = {}, capabilities = {} }: ResourceDefinition["options"],
   { recordable }: TableInfo,
@@ -13,7 +13,7 @@ export function isSubscribable(
   return capabilities.enableSubscribe !== false && (isOpen !== false || subscribe !== undefined);
 }
 
-/** Throws a plain Error for a hidden key column, which events of removed rows would reveal. */
+/** Throws a plain Error for a hidden key column, because events of removed rows contain it. */
 export function requireReadableKey(
   { name, primaryKey }: TableInfo,
   { readable }: FieldPolicy,

@@ -6,7 +6,7 @@ export function varyingDefinitions(
   definitions: readonly ResourceDefinition[],
   relations: ReadonlyMap<ResourceDefinition, Relations>,
 ): ReadonlySet<ResourceDefinition> {
-  // If two resources serve a table, relations lead to the first resource.
+  // Reversed, because relations lead to the first of several resources that serve a table.
   const serving = new Map(
     definitions.toReversed().map((one) => [requireTableInfo(one.table), one] as const),
   );

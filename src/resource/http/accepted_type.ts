@@ -12,9 +12,9 @@ export function acceptedType(
   // The length is limited: the parser needs 1.5 µs for each element of the header.
   const header = headers.get("accept") ?? "*/*";
   if (header.length > maxAcceptLength) return first;
-  // `numbers=safe` only selects how numbers are written, so the match ignores this parameter.
+  // The match ignores `numbers=safe`, which only selects how numbers are written.
   const accept = header.replace(/;\s*numbers=safe/g, "");
-  // An `Accept` with a charset matches only types with a charset, so each type gets a charset.
+  // An `Accept` with a charset matches only types with a charset, so each type gets this charset.
   const accepted = accepts(
     { headers: new Headers({ accept }) },
     ...offered.map((type) => type + charset),

@@ -21,7 +21,7 @@ export interface LinkDependencies {
 /** Returns a relative link with an encrypted credential for only this GET until `expiresAt`. */
 export function createLink({ url, headers }: Request, { sealer, clock }: LinkDependencies) {
   const { path, query } = parseRequestTarget(url);
-  // Removes `link`, even percent-encoded: if a link returned a link, its user could renew it.
+  // Removes the parameter `link`, so that the holder of a link cannot use it to create a new link.
   const kept = query.split("&").filter((part) => !new URLSearchParams(part).has("link")).join("&");
   const credentials = [...headers].filter(([name]) => credentialHeaders.includes(name));
   const expiresAt = clock.now() + lifetimeMs;

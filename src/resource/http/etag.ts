@@ -14,7 +14,7 @@ export interface EtagPolicy {
   readonly readable: ReadonlySet<ColumnInfo>;
   /** The rules for a caller that cannot read all fields; null for every other caller. */
   readonly caller: CallerEtagRules | null;
-  /** Secret keys of the hashes in ETags, so that a client cannot hash and compare guesses. */
+  /** The secret keys of the hashes in ETags. Without a key, clients could guess hidden values. */
   readonly keys: EtagKeys;
 }
 
@@ -32,7 +32,10 @@ export interface EtagKeys {
   readonly older: readonly Uint8Array[];
 }
 
-/** Returns a row's ETag (RFC 9110, 8.8.3): version, or id and update time, or a keyed hash. */
+/**
+ * Returns a row's ETag (RFC 9110, 8.8.3). It contains the version, or the id and the update time.
+ * If the caller cannot read these values, or if there are none, it contains a keyed hash instead.
+ */
 export function tagOf(row: Row, policy: EtagPolicy): string {
   const state = stateOf(row, policy);
   return state.isShown
@@ -41,8 +44,8 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
 }
 
 /**
- * Returns true for the row's ETag, byte for byte except for a proxy's suffix. The strong comparison
- * of RFC 9110, 13.1.1, would reject weak ETags, which are the default.
+ * Returns true if the header lists the row's ETag. A suffix that a proxy added is ignored. Weak
+ * ETags match, unlike in RFC 9110, 13.1.1, because weak ETags are the default.
  */
 export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
@@ -57,7 +60,7 @@ export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy)
   return listsTag(header, tagsOf(row, policy));
 }
 
-/** Returns true if `If-None-Match` lists a tag, by weak comparison (RFC 9110, 13.1.2). */
+/** Returns true if `If-None-Match` lists one of `tags`, by weak comparison (RFC 9110, 13.1.2). */
 export function listsTag(header: string, tags: readonly string[]): boolean {
   if (header.trim() === "*") return true;
   const known = tags.map(withoutWeakness);
@@ -107,7 +110,7 @@ interface EtagOwner {
   readonly etag: EtagPolicy | null;
 }
 
-/** Identifies a version of a row. `isShown` is true if ETags contain `text` without hashing it. */
+/** A state of a row. `isShown` is true if ETags contain `text`, false if they contain its hash. */
 interface State {
   readonly text: string;
   readonly isShown: boolean;
@@ -135,8 +138,8 @@ function stateOf(row: Row, policy: EtagPolicy): State {
 }
 
 /**
- * The hash covers the primary key: otherwise a client could create a row to test if another row has
- * an equal version.
+ * Hashes the primary key too: otherwise a client could create a row, and learn from an equal ETag
+ * which version another row has.
  */
 function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: EtagPolicy): State {
   if (isReadable && /^[0-9A-Za-z._-]{1,100}$/.test(text)) return { text, isShown: true };
@@ -152,7 +155,7 @@ function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
   return [current, ...older].map((key) => hashTag(text, key, policy));
 }
 
-/** Returns the ETag for callers with all fields, which writes of other callers also accept. */
+/** Returns the ETag for callers with all fields. Writes of other callers accept this ETag, too. */
 function versionTags(row: Row, policy: EtagPolicy): readonly string[] {
   if (policy.caller === null) return [];
   const { text, isShown } = stateOf(row, policy);
