@@ -61,7 +61,7 @@ export class InflightResponses {
   }
 
   refusal(identity: string): Problem {
-    // The database was already read, so a client that causes the refusal pays for the read.
+    // If the client caused the refusal, the client's budget pays for the read of the database.
     const OfClientOrService = this.#holdsItsShare(identity) ? ChargedProblem : Problem;
     return new OfClientOrService(
       "overloaded",

@@ -24,7 +24,7 @@ export class DataReply {
     this.size = size;
   }
 
-  /** Returns the data for a server-side caller. Throws a 422 if the JSON would be too large. */
+  /** Returns the data for a server-side caller. Throws a 422 if its JSON would be too large. */
   fittingData(): unknown {
     if (this.size !== null && !isSmall(this.size)) requireFitting(this.data, this.size);
     return this.data;
@@ -60,7 +60,7 @@ function requireFitting(data: unknown, { limit, part }: ReplySizeLimits): void {
   if (!jsonFits(data, limit)) throw responseTooLarge(limit, part);
 }
 
-/** `Cache-Control` of JSON replies. They depend on the user, so no shared cache may store them. */
+/** The header `Cache-Control` of JSON replies. No shared cache may store a reply for one user. */
 export const cacheControl = "private, no-cache";
 
 /** The `Vary` header of replies with rows: `Accept` can request `numbers=safe` or a format. */
@@ -93,7 +93,7 @@ function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers
   return headers === undefined ? fixed : { ...fixed, ...headers };
 }
 
-/** With the charset first, because nginx decides by the type's beginning whether to compress. */
+/** The charset comes first, because nginx decides by the type's beginning whether to compress. */
 export const safeNumbersType = Object.freeze({
   "content-type": `${jsonContentType};charset=utf-8;numbers=safe`,
 });
@@ -137,7 +137,7 @@ export class LargeReply {
     return this.#size.counted ?? maxBytesAtOnce;
   }
 
-  /** Serializes the data in several event-loop turns. Rejects with a 422 if it is too large. */
+  /** Serializes the data in several event-loop turns. Rejects with a 422 if JSON is too large. */
   async write(turns: SerializationTurns) {
     const { limit, part } = this.#size;
     const parts = encodedParts(this.#json);

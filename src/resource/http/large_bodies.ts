@@ -27,7 +27,7 @@ export class LargeBodyLimiter {
     this.#clock = clock;
   }
 
-  /** Runs the work when it is the identity's turn. Rejects with a 503 if too many requests wait. */
+  /** Runs the work when the identity has its turn. Rejects with a 503 if too many bytes wait. */
   async run<T>(identity: string, bytes: number, work: () => MaybePromise<T>): Promise<T> {
     if (this.#waiting.size > 0 || !this.#fits(bytes)) await this.#wait(identity, bytes);
     else this.#runningBytes += bytes;

@@ -48,10 +48,11 @@ const noParameters: ReadonlySet<string> = new Set();
 const none: Query = new Map();
 
 /**
- * Parses the parameters of a raw query. Throws a 400 for a repeated parameter. Unknown parameters
- * are ignored, except if one looks like the rest of an unencoded filter or, with `strict`, if one
- * looks misspelt or there are very many: without its filter or page size, a list would have too
- * many rows. `more` are this endpoint's own parameters.
+ * Parses the parameters of a raw query. Throws a 400 for a repeated parameter, and for an unknown
+ * parameter that looks like a part of an unencoded filter. With `strict`, also throws for a
+ * misspelt parameter, for a filter of PostgREST, and for very many unknown parameters, because a
+ * list without its filter could have too many rows. `more` contains the parameters of only this
+ * endpoint.
  */
 export function parseQuery(raw: string, strict = true, more = noParameters): Query {
   if (raw === "") return none;
@@ -67,7 +68,7 @@ export function parseQuery(raw: string, strict = true, more = noParameters): Que
     const name = decode(equals < 0 ? segment : segment.slice(0, equals));
     const value = equals < 0 ? "" : decode(segment.slice(equals + 1));
     if (!knownParameters.has(name) && !more.has(name)) {
-      // An unencoded `&&` between comparisons of a filter looks like an empty parameter.
+      // An unencoded `&&` between two comparisons looks like a parameter without a name.
       if (isAfterEmpty || /[=!<>~;,]/.test(name) || value.startsWith("=")) {
         throw invalidParameter(
           "The query looks like a truncated filter: encode & as %26, and so ; , = where values have them",
@@ -95,7 +96,7 @@ const nameLists: ReadonlySet<string> = new Set([
   ...["select", "groupBy", "sum", "avg", "min", "max", "on"],
 ]);
 
-/** Returns the text of a parameter. Names in a list are quoted if necessary, but paths are not. */
+/** Returns the parameter as a string. Quotes each name in a list if necessary, but no path. */
 export function parameterText(name: string, value: unknown): string {
   if (!Array.isArray(value)) return String(value);
   const items = value.map(String);
@@ -134,7 +135,7 @@ export function parseLimit(text: string | null, limits: PageLimits): number {
   return Math.min(Number(text), limits.maxLimit);
 }
 
-/** The filters of PostgREST: `age=eq.1`, `age=not.in.(1,2)`, `or=(age.eq.1,age.eq.2)`. */
+/** Matches filters in the syntax of PostgREST: `age=eq.1`, `age=not.in.(1,2)`, `or=(age.eq.1)`. */
 const otherFilter =
   /^[^=]*=(?:not\.)?(?:(?:n?eq|i?like)\.|[gl]te?\.-?\d|is\.(?:null|true|false)$|in\.\(|c[sd]\.[{[])|^(?:[^=]*\.)?(?:or|and)=\(/;
 

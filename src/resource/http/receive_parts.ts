@@ -22,7 +22,7 @@ const bytesInMemory = 4 * 1024 * 1024;
 /** The number of bytes that a client must send within each `bodyTimeoutMs`. */
 const bytesPerTimeout = 64 * 1024;
 
-/** A body may have one part per 64 bytes and this many more: each part needs an event-loop turn. */
+/** A body may have one part per 64 bytes, and this many more. Each part needs a turn to be read. */
 const freeParts = 1_024;
 const bytesOfPart = 64;
 
@@ -57,7 +57,7 @@ export async function* receiveParts(
     for (let parts = 1;; parts++) {
       const turn = held.nextPart();
       const ahead = turn === undefined ? reader.read() : null;
-      // If the consumer stops, nothing awaits this promise, but its rejection must be handled.
+      // If the consumer stops early, nothing awaits this promise, so its rejection is handled here.
       ahead?.catch(() => {});
       if (part !== null) yield part;
       if (turn !== undefined) await turn;
@@ -75,7 +75,7 @@ export async function* receiveParts(
     throw new Problem("invalid-body", "The body ended before it was complete", { cause });
   } finally {
     held.end();
-    // If the body is not at its end, this call closes the connection.
+    // If the client is still sending the body, this call closes the connection.
     void reader.cancel().catch(() => undefined);
   }
 }

@@ -21,9 +21,9 @@ export function bodyJsonLimits(maxFields: number): JsonLimits {
 }
 
 export interface BodyReceiver {
-  /** Returns the body if this receiver has the body, else null. Fails if the body is unreadable. */
+  /** Returns the body that a middleware has read, or null. Rejects if the body is unusable. */
   receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null;
-  /** Returns the body if its read has begun, or null if the request still contains all of it. */
+  /** Returns the body if a middleware has begun to read it, or null if none has. */
   readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null;
 }
 
@@ -174,7 +174,7 @@ export function tooLarge(limit: number, details?: { readonly limit: number }): P
   );
 }
 
-/** The decoder is shared, because without `stream: true` it keeps no state between calls. */
+/** One decoder for all calls: without `stream: true`, it keeps no state between calls. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 export function decodeText(bytes: Uint8Array): string {
@@ -236,7 +236,7 @@ export class ReceivingBodyLimiter {
       this.#turnBeganAt = now;
       this.#partsOfTurn = 0;
     }
-    // A part counts only when its read begins. Otherwise a slow client would use up the limit.
+    // Counts a read only in the turn in which it begins: its client may send the part much later.
     if (this.#waiting.length === 0 && this.#partsOfTurn++ < partsOfTurn) return undefined;
     return new Promise((resolve) => {
       if (this.#waiting.push(resolve) === 1) void this.#serveWaiting();

@@ -10,15 +10,15 @@ export interface WaitingRequest {
   readonly signal: AbortSignal;
 }
 
-/** The maximum length of one turn of the event loop, in milliseconds, if requests are slow. */
+/** The maximum duration of a turn of the event loop with slow requests, in milliseconds. */
 const turnMs = 10;
-/** The maximum length of one turn of the event loop, in milliseconds, if requests are short. */
+/** The maximum duration of a turn of the event loop with short requests, in milliseconds. */
 const quickTurnMs = 25;
 /** The assumed duration of a request before the first measurement, in milliseconds. */
 const unknownCostMs = 1;
 /** A request of at least this duration, in milliseconds, is slow: it delays other requests. */
 const expensiveFromMs = 1;
-/** Milliseconds in which requests begin uncounted: counting costs a tenth of a short request. */
+/** Milliseconds after a turn began in which new requests are not counted: counting takes time. */
 const unwatchedMs = 2;
 const maxWaiting = 1_000;
 const waitLimitMs = 10_000;
@@ -82,7 +82,9 @@ export class RequestScheduler {
     if (this.#someWait && !this.#isResting) void this.#continue();
   }
 
-  /** Uses the shorter of the last two durations: a pause of the process lengthens one of them. */
+  /**
+   * Uses the shorter of the last two durations, because a pause of the process may lengthen one.
+   */
   #measured(costMs: number): void {
     this.#costMs = Math.min(costMs, this.#lastMs);
     this.#lastMs = costMs;

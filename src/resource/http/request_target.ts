@@ -6,7 +6,7 @@ export interface RequestTarget {
   readonly query: string;
 }
 
-/** Returns a URL's raw path and query: `new URL()` resolves `..` and throws for a bad `Host`. */
+/** Returns the raw path and query. `new URL()` resolves `..`, and throws for an invalid `Host`. */
 export function parseRequestTarget(url: string): RequestTarget {
   const scheme = url.indexOf("://");
   const host = scheme < 0 ? 0 : scheme + 3;
@@ -36,7 +36,7 @@ export function createHostCheck(): (request: Request) => boolean {
     if ((host === null || host === known) && knownStart !== "" && url.startsWith(knownStart)) {
       return true;
     }
-    // The pattern alone allows ports above 65535.
+    // `URL.canParse` also rejects ports above 65535, which the pattern accepts.
     if (host !== null && !(plainHost.test(host) && URL.canParse(`http://${host}/`))) return false;
     const start = plainStart.exec(url)?.[0];
     if (start === undefined || !URL.canParse(start)) return false;

@@ -64,7 +64,7 @@ export function asResponseTooLarge(error: unknown, limit: number, part: Response
   return isTooLarge ? responseTooLarge(limit, part) : error;
 }
 
-/** Counts a row's bytes. Small arrays and objects need many times the bytes of their JSON. */
+/** Returns a counter of a row's bytes. Arrays and objects count with their size in memory. */
 export function createRowByteCounter(
   read: readonly ColumnInfo[],
   visible: readonly ColumnInfo[],
@@ -96,7 +96,7 @@ const shortDocument = 1_024;
 const openBracket = 0x5b;
 const openBrace = 0x7b;
 
-/** Estimates the memory of arrays and objects. For speed, also counts brackets within strings. */
+/** Estimates the memory of arrays and objects by the brackets, even those within strings. */
 function containerBytes(document: SqlValue): number {
   if (typeof document !== "string" || document.length < shortDocument) return 0;
   let count = 0;

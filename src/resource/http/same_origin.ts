@@ -5,7 +5,7 @@ type Header = (name: string) => string | null;
 
 /**
  * Throws a 415 for a POST that a page of another origin may have sent with the user's cookies.
- * Browsers send a preflight request before JSON, but not before a POST without a type.
+ * Browsers send a preflight request before JSON, but not before a POST without a content type.
  */
 export function requireSameOrigin({ header }: { readonly header: Header }): void {
   if (header("content-type") !== null) requireJson(header);
@@ -26,7 +26,7 @@ export function isRawBody(header: Header, types: readonly string[]): boolean {
 function requireOwnPage(header: Header): void {
   const site = header("sec-fetch-site");
   const origin = header("origin");
-  // Browsers omit Sec-Fetch-Site if the page was not loaded securely.
+  // Browsers omit `Sec-Fetch-Site` if the service's URL is not secure. Then `Origin` decides.
   const isOwn = site === null
     ? origin === null || URL.parse(origin)?.host === header("host")
     : site === "same-origin" || site === "none";

@@ -10,8 +10,8 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { TimestampUnit } from "./import_options.ts";
 
 /**
- * Accepts the notations of databases and spreadsheets. Throws {@link InvalidValue} for invalid JSON
- * and for local notations like `1,5`.
+ * Converts the notations of databases and spreadsheets. Throws {@link InvalidValue} for invalid
+ * JSON and for numbers in a local notation like `1,5`.
  */
 export function csvValue(
   text: string,
@@ -46,7 +46,7 @@ export function csvValue(
   }
 }
 
-/** Returns true if every string can be a value of the column, even `NULL` without quotes. */
+/** Returns true if every string is a valid value of the column, even an unquoted `NULL`. */
 export function isTextual({ kind, databaseType }: ColumnInfo): boolean {
   if (databaseType !== undefined) return ["any", "text"].includes(databaseType.shape.kind);
   return kind === "text";

@@ -78,7 +78,7 @@ function fieldsOf(
     const hint = didYouMean(name, given);
     throw new UnreadableLine(line, `has no ${JSON.stringify(name)}, which "map" names${hint}`);
   }
-  // Spreadsheets write commas after the last name if another line has, or had, more cells.
+  // Spreadsheets write commas after the last name if another line has more cells, or once had.
   while (given.length > 1 && given.at(-1) === "" && !map.has("")) given.pop();
   const names = given.map((name) => map.get(name) ?? name);
   const unknown = unknownName(given, known, map);
@@ -97,7 +97,7 @@ function fieldsOf(
   });
 }
 
-/** Returns the error for unknown header names. The `option` of the error would accept the names. */
+/** Returns the error for unknown names in the header. `option` is an option that accepts them. */
 function unknownName(
   given: readonly string[],
   known: ReadonlySet<string>,

@@ -34,7 +34,7 @@ export function checkImportOptions(
   };
 }
 
-/** Does not check the options: see {@link checkImportOptions}. */
+/** Returns the options as strings. {@link checkImportOptions} checks them later. */
 export function importTexts(
   textOf: (name: "delimiter" | "null" | "encoding" | "map" | "timestamps") => string | undefined,
 ): ImportFileOptions {

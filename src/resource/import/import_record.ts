@@ -15,7 +15,7 @@ export class ImportRecord {
   }
 }
 
-/** The records of a body in groups. One promise for each record would take too long. */
+/** The records of a body, in groups, because one promise for each record would take too long. */
 export type ImportRecords = AsyncIterable<readonly ImportRecord[]>;
 
 export class UnreadableLine extends Error {

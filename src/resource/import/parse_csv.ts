@@ -12,7 +12,7 @@ export interface CsvRecord {
 export interface CsvOptions {
   readonly line: number;
   readonly delimiter: string;
-  /** The field without quotes that means NULL, or null if only the empty field means NULL. */
+  /** The unquoted field that means NULL, besides the empty field. Null if there is none. */
   readonly nullText: string | null;
   readonly isLast: boolean;
 }
@@ -47,7 +47,7 @@ export function parseCsv(
         fields.push(field);
       } else {
         while (!endsField(text.charCodeAt(at), comma)) {
-          // Programs that separate fields by tabs quote no field: a quote is a part of the field.
+          // In tab-separated files, programs do not quote fields: a quote is a part of the field.
           if (text.charCodeAt(at++) === quote && delimiter !== "\t") {
             return ended("has a quote inside of a field that begins without one");
           }
@@ -62,7 +62,7 @@ export function parseCsv(
       }
       if (text.charCodeAt(at) !== comma) break;
     }
-    // The next string may continue this record, or begin with the LF of a CR LF.
+    // The next part of the body may continue this record, or begin with the LF of a CR LF.
     const isCarriageReturn = text.charCodeAt(at) === carriageReturn;
     if (!isLast && at + (isCarriageReturn ? 1 : 0) >= length) return ended(null);
     take({ fields, line, size: at - recordStart, nullLike: nullLike ?? none });

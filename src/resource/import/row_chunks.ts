@@ -52,7 +52,7 @@ export function prepareRow(
     return hookedRow(given, line, options);
   } catch (error) {
     const errors = errorsOfLine(error, line);
-    // The message for a misspelt field differs, because it suggests the right name and no option.
+    // Offers to ignore extra fields, unless a message suggests the right name of a misspelt field.
     const areExtra = errors.every(({ message }) => message === "is not a field");
     return {
       errors: areExtra ? errors.map((one) => ({ ...one, option: ignoreExtraOption })) : errors,
@@ -108,7 +108,7 @@ const maxChunkBytes = 4 * 1024 * 1024;
 
 const recordsPerTurn = 256;
 
-/** The error of an unreadable line is in the last chunk. */
+/** Yields the rows in chunks. The last chunk contains the error of an unreadable line. */
 export async function* rowChunks(
   records: ImportRecords,
   { write, maxRows, giveTurn }: {
@@ -163,7 +163,7 @@ class OpenChunk {
     return this.#ended(this.#to);
   }
 
-  /** Ends the chunk with the error of an unreadable line. Nothing is read from line `next` on. */
+  /** Ends the chunk with the error of an unreadable line. Line `next` is the first unread line. */
   endUnreadable({ line, path, message, option }: UnreadableLine, next: number): RowChunk {
     this.#from ??= next;
     this.#errors.push({ line, path, message, option });

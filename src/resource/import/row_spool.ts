@@ -118,7 +118,7 @@ class SpoolFile {
     const folder = await mkdtemp(`${tmpdir()}/service-import-`);
     const remove = () => rm(folder, { recursive: true, force: true });
     const file = await open(`${folder}/rows`, "wx+", 0o600);
-    // Unlinks the open file, so that nothing remains after a crash. On Windows, `close` removes it.
+    // Unlinks the open file, so that no file remains after a crash. On Windows, `close` unlinks it.
     await remove().catch(() => {});
     return new SpoolFile(file, remove);
   }

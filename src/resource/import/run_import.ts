@@ -31,7 +31,7 @@ export interface ImportPlan {
 }
 
 /**
- * Imports a body while it is read. Each call of `records` reads from the start. Throws a 422 with
+ * Imports a body while receiving it. Each call of `records` reads from the start. Throws a 422 with
  * the errors by line. With a transaction for each chunk, the 422 lists the unwritten lines.
  */
 export async function runImport(
@@ -203,7 +203,7 @@ class RowImport {
     });
   }
 
-  /** Throws if the client has disconnected, because it would not learn what was written. */
+  /** Throws if the client has disconnected, because the client would not learn what was written. */
   #requireClient(): void {
     if (!this.#call.request.signal().aborted) return;
     throw new Problem("invalid-body", "The client has left before its rows were written");

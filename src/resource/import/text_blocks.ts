@@ -13,7 +13,7 @@ export interface TextBlock {
 /** The size of a block, in bytes. One turn of the event loop parses it in milliseconds. */
 const blockBytes = 64 * 1024;
 
-/** Decodes a body in blocks. Unread records begin the next block. Throws {@link UnreadableLine}. */
+/** Decodes a body. A block begins with the last block's rest. Throws {@link UnreadableLine}. */
 export async function* textBlocks(
   parts: AsyncIterable<Uint8Array>,
   { encoding, maxRecordBytes }: {
@@ -34,7 +34,8 @@ export async function* textBlocks(
         if (held.length < wanted) continue;
         const block = cut(false);
         yield block;
-        // A long record is parsed again only when twice as many of its bytes have been received.
+        // Without a whole record, doubles the block, so that a long record is parsed in linear
+        // time.
         wanted = block.end.at === 0 ? Math.min(2 * held.length, maxRecordBytes + 1) : blockBytes;
         held = held.slice(block.end.at);
         line = block.end.line;
@@ -50,7 +51,7 @@ export async function* textBlocks(
   if (held !== "") yield cut(true);
 }
 
-/** Returns the whole lines of a block, with the empty string after the last line feed. */
+/** Returns the whole lines of a block, and the empty string after the block's last line feed. */
 export function wholeLines(block: TextBlock): readonly string[] {
   const at = block.isLast ? block.text.length : block.text.lastIndexOf("\n") + 1;
   const text = block.text.slice(0, at);
@@ -120,7 +121,7 @@ function wholeCharacters(bytes: Uint8Array): number {
   return (bytes[end - 1] ?? 0) >= 0xc0 ? end - 1 : end;
 }
 
-/** The usual encoding of spreadsheets for western languages. Every byte is valid in it. */
+/** The usual encoding of spreadsheets for western languages. Every byte is a character in it. */
 const anyBytes = { name: "encoding", value: "windows-1252" } as const;
 
 function markedEncoding([first, second, third]: Uint8Array): string | undefined {

@@ -36,7 +36,7 @@ export class SliceWriter {
     this.#write = write;
   }
 
-  /** Writes rows in few statements, or singly after an error. Throws {@link RefusedRowsError}. */
+  /** Writes rows together, or each alone after an error. Throws {@link RefusedRowsError}. */
   async write(rows: readonly PreparedRow[], connection: WriteConnection): Promise<void> {
     if (await this.#attemptAgain(rows, connection, slicePoint) === null) return;
     const refused: RefusedRow[] = [];
@@ -44,7 +44,7 @@ export class SliceWriter {
       const one = await this.#attemptAgain([row], connection, rowPoint);
       if (one !== null) refused.push({ line: row.line, error: one.error });
     }
-    // If each row succeeds alone, no row is invalid: the statement had generated a later row's key.
+    // If each row succeeds alone, the statement had only generated a key that a later row contains.
     if (refused.length > 0) throw new RefusedRowsError(refused);
   }
 
