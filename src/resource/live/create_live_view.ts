@@ -28,7 +28,7 @@ export function createLiveView(view: View, resource: Resource, rights: LiveViewG
       : shown.map((item, index) => ({ ...item, _etag: tagOf(rows[index] ?? {}, etag) }));
   const shape = etag === null || withheld.size === 0
     ? shapeOf(view)
-    // Callers that lack different columns need different keys, because their ETags differ.
+    // ETags depend on the columns that a caller lacks, so the key contains these columns.
     : [shapeOf(view), [...withheld].map(({ name }) => name)];
   return {
     key: JSON.stringify([shape, rightsKey(include, related)]),
@@ -80,7 +80,7 @@ function shapeOf({ visible, parts, include, safeNumbers }: View): unknown {
   return [shown, ...included, ...(safeNumbers ? ["safe"] : [])];
 }
 
-/** Returns the relations with shown rows. The stream ignores changes of all other tables. */
+/** Returns the relations whose rows the stream contains. It ignores changes of other tables. */
 function shownUnder(
   { table, isIndexed }: Resource,
   includes: readonly Include[],
@@ -108,7 +108,7 @@ interface IncludingView extends Pick<LiveViewGrants, "related"> {
   readonly identity: string;
 }
 
-/** Masks rows and their included rows. If the result is too large, returns only the first rows. */
+/** Returns the rows with their included rows. If they are too large, returns the first rows. */
 async function presentIncluding(
   rows: readonly Row[],
   { view, resource, related, identity }: IncludingView,
@@ -188,7 +188,7 @@ export async function reportPolicyBypasses(
     }
   }
   for (const [id, names] of messages) {
-    // The id is the JSON of a policy bypass, written above.
+    // The cast is safe, because this id is the JSON of a policy bypass, written above.
     const bypass = JSON.parse(id) as PolicyBypass;
     observe({ kind: "notice", message: bypassMessage(bypass, [...names]) });
   }
@@ -238,7 +238,7 @@ export function isHiddenFromRole(resource: Shown): boolean {
   return limits !== null && (limits.hidesRows || hiddenColumn(resource, limits) !== undefined);
 }
 
-/** Throws a 404 for a role without rights: indexes and the change log still contain the rows. */
+/** Throws a 404 if the database hides data from the service: indexes could still contain it. */
 export async function requireShownToRole(resource: Shown, what: string): Promise<void> {
   await resource.roleRights.of(resource.table);
   if (!isHiddenFromRole(resource)) return;

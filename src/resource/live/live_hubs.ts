@@ -201,10 +201,10 @@ export async function openStream(
 ): Promise<StreamBody> {
   const { raw, delivery } = request;
   if (raw === null || delivery === null) throw new Error("Only a request opens a stream");
-  // No client reads the body of a HEAD response, so its stream would never end.
+  // A stream for HEAD would never end, because no client reads the body of its response.
   if (raw.method === "HEAD") return null;
   await requireShownToRole(resource, "live stream");
-  // One statement evaluates the filters of many streams. An invalid value would fail all streams.
+  // One statement evaluates the filters of many streams: one invalid value would fail all of them.
   const refused = await refusedLiteralProblem(request.query.get("filter"), resource);
   if (refused !== null) throw refused;
   const { url, policy, table, reader } = resource;
@@ -233,8 +233,8 @@ function aborted({ signal }: Request): Promise<unknown> {
 }
 
 /**
- * The headers of a stream. Proxies must not cache, buffer or compress it. Caddy 2.6 ignores
- * `no-transform`, and holds back the events of a stream that it compresses.
+ * The headers of a stream. Proxies must not cache, buffer or compress a stream. Caddy 2.6 ignores
+ * `no-transform`, and delays the events of a stream that it compresses.
  */
 export const streamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -245,7 +245,7 @@ export const streamHeaders = {
 
 /**
  * Throws a 400 if a stream would need a column that a database function computes. The change log
- * contains only stored columns, and a function's result can change while its row stays unchanged.
+ * contains only stored columns, and the function's result can change without a change of the row.
  */
 export function requireStoredColumns(
   columns: readonly ColumnInfo[],

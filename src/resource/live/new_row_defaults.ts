@@ -4,15 +4,15 @@ import type { Resource } from "../model/resource.ts";
 import { resolveInclude } from "../read/resolve_include.ts";
 
 /**
- * Returns the members that a new row has if its body sets none of them: constant defaults, NULL,
- * and no related rows. A client shows these members until the service has created the row.
+ * Returns the members of a new row whose body sets none of them: constant defaults, NULL, and empty
+ * relations. A client shows these members until the service has created the row.
  */
 export function newRowDefaults(
   resource: Resource,
   include: string | undefined,
 ): Readonly<Record<string, unknown>> {
   const { fields, fieldsOf, capabilities } = resource;
-  // If the fields depend on the caller, a default could belong to a hidden field.
+  // If the fields depend on the caller, this caller might not be allowed to read a default.
   if (!capabilities.enableCreate || fieldsOf !== null) return {};
   const row: Record<string, unknown> = {};
   for (const column of fields.readable) {
@@ -32,7 +32,7 @@ function includesOf(include: string | undefined, resource: Resource) {
   try {
     return resolveInclude(include, resource);
   } catch (error) {
-    // Ignored here, because the subscription itself fails with this problem.
+    // Ignores the problem, because the subscription itself fails with the same problem.
     if (error instanceof Problem) return [];
     throw error;
   }

@@ -21,7 +21,7 @@ export interface ResourceRequest {
   header(name: string): string | null;
   address(): string | null;
   readonly code: CodeCaller | null;
-  /** Charges for each item after the first, as soon as the number of items is known. */
+  /** Charges for each item of the body after the first, as soon as the number of items is known. */
   readonly debit: Debit;
   readonly raw: Request | null;
   signal(): AbortSignal;

@@ -5,7 +5,7 @@ export interface OperationProperties {
   readonly summary: string;
   /** Operations that scan rows (`scan`) can wait in a queue. Access by key never waits. */
   readonly cost: "keyed" | "scan";
-  /** The ETag conditions of a request: none, one (`If-Match`), or one for each of many items. */
+  /** The number of ETag conditions in a request: none, one (`If-Match`), or one for each item. */
   readonly conditional: "none" | "one" | "many";
   /** True if the client can choose an id for the write. Live events of the write contain the id. */
   readonly named: boolean;

@@ -27,8 +27,8 @@ export interface ProcedureContext<Caller extends User | null = User> {
   /** The resource that the procedure belongs to. */
   readonly resource: HookContext["resource"];
   /**
-   * Registers work that runs after the handler. `isAnswered` is false if the handler has thrown, or
-   * if its output cannot be sent. If `work` throws, the call fails.
+   * Registers work that runs after the handler. `isAnswered` is false if the handler threw an
+   * error, or if its output cannot be sent. If `work` throws, the call fails.
    */
   readonly onEnd: (work: (isAnswered: boolean) => MaybePromise<void>) => void;
 }
@@ -80,7 +80,7 @@ export interface Procedure {
    * `db.introspect({ functions })` returns such procedures. Default: the handler runs.
    */
   readonly databaseFunction?: DatabaseFunction | undefined;
-  /** Returns true if the caller may call the function. Default: each that `public` allows. */
+  /** Returns true if the caller may call the procedure. Default: `public` alone decides. */
   readonly permits?: ((user: User | null) => boolean) | undefined;
   /** See {@link ProcedureOptions.handler}. */
   handler(context: ProcedureContext<User | null>, input: unknown): unknown;

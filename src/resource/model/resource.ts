@@ -55,7 +55,7 @@ export interface ComputedFields {
   failed(field: string, error: unknown): void;
 }
 
-/** The operations of a resource that are enabled. They are the same for every caller. */
+/** The enabled operations of a resource. All callers have the same capabilities. */
 export interface ResolvedCapabilities {
   /** True if rows can be created. */
   readonly enableCreate: boolean;
@@ -116,22 +116,22 @@ export interface Resource extends SharedParts, CallerFields {
   readonly sqlPlans: SqlPlans;
   readonly reader: RowReader;
   readonly policy: AccessPolicy;
-  /** Returns the parts that depend on a caller's fields; null if all callers have equal fields. */
+  /** Returns the parts of the resource that depend on the caller's fields; null if no part does. */
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
   /** The field lists that depend on the caller. Empty in a copy of the resource for one caller. */
   readonly varyingFields: ReadonlySet<FieldListName>;
   /** True if the database role, or the fields of this or a related resource, differ by caller. */
   readonly variesByCaller: boolean;
-  /** Returns a test (can throw) if a user has this caller's fields; null if fields never differ. */
+  /** Returns a function that tests if a user has the same fields, or throws; null if all have. */
   sameFieldsAs(): ((user: User | null) => boolean) | null;
-  /** The columns that statements can read: all, or only those that the caller's role can read. */
+  /** The columns that statements can read: all, or those that the caller's database role can. */
   readonly stored: readonly ColumnInfo[];
   readonly safeNumbers: boolean;
   readonly strictInput: boolean;
   readonly strictQuery: boolean;
-  /** True if `preview` truncates values. Only the dashboard shows that a value is truncated. */
+  /** True if `preview` may truncate values. Only in the dashboard, which marks truncated values. */
   readonly allowsPreview: boolean;
-  /** True if CSV exports escape formulas. Only dashboard users open them in a spreadsheet. */
+  /** True if CSV exports always escape formulas: dashboard users open exports in spreadsheets. */
   readonly escapesFormulas: boolean;
   readonly generated: ReadonlySet<ColumnInfo>;
   readonly timestamps: {
@@ -157,16 +157,16 @@ export interface Resource extends SharedParts, CallerFields {
   readonly hooks: AnyHooks;
   readonly hookTimeoutMs: number;
   readonly procedures: ReadonlyMap<string, Procedure>;
-  /** The limits and challenges of the operations, by access. Contains no unprotected access. */
+  /** The limits and challenges of the operations, by access. An access without any is left out. */
   readonly protections: ReadonlyMap<Access, OperationProtection>;
   readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
   readonly relations: Relations;
   readonly nestedWrites: boolean;
-  /** Cached copies for fewer fields and for `numbers=safe`. All copies share the cache. */
+  /** Caches copies of the resource with fewer fields or safe numbers. Copies share the cache. */
   readonly views: WeakMap<Resource, WeakMap<object, [Resource?, Resource?]>>;
   /** Returns true if the row that a write statement returns is final: no trigger changes it. */
   returnsFinalRows(): boolean;
-  /** Returns false if a trigger may change data even if the triggering statement affects no row. */
+  /** Returns true if a statement that affects no row changes no data. Statement triggers could. */
   actsOnRowsOnly(): boolean;
   hub(): LiveHub | null;
   readonly search: OpenIndex | null;
