@@ -80,7 +80,7 @@ function shapeOf({ visible, parts, include, safeNumbers }: View): unknown {
   return [shown, ...included, ...(safeNumbers ? ["safe"] : [])];
 }
 
-/** Returns the relations whose rows the stream contains. It ignores changes of other tables. */
+/** Returns the relations whose rows the stream contains. Other tables do not affect the stream. */
 function shownUnder(
   { table, isIndexed }: Resource,
   includes: readonly Include[],
