@@ -1,4 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
+import { dirname } from "node:path";
 import { assertEquals, assertMatch } from "@std/assert";
 import { openDatabase } from "../../src/engines/open_database.ts";
 import { type Child, startChild } from "../serve/child_process.ts";
@@ -115,6 +116,26 @@ for (const mode of ["WAL", "DELETE"]) {
     assertMatch(child.stderr(), /Cannot open .*a.db: .* cannot be written; open it read-only\n$/);
   });
 }
+
+test("a protected file that another program has open was opened for writing, and every write failed", async (place) => {
+  place.run("PRAGMA journal_mode = WAL");
+  Deno.chmodSync(dirname(place.path), 0o755);
+  using other = new DatabaseSync(place.path);
+  other.exec("INSERT INTO t (v) VALUES ('second')");
+  for (const end of ["", "-wal", "-shm"]) Deno.chmodSync(place.path + end, 0o444);
+  const module = new URL("../../src/engines/open_database.ts", import.meta.url).href;
+  for (const library of ["sqlite", "node-sqlite"]) {
+    const program = `import { openDatabase } from "${module}";
+      const db = await openDatabase("${library}:${place.path}");
+      await db.close();`;
+    const config = new URL("../../deno.json", import.meta.url).pathname;
+    await using child = startChild(["--no-check", "--config", config, dataUrl(program)], {
+      startedBy: withoutPrivilege ?? [],
+    });
+    assertEquals(await child.ended(), 1);
+    assertMatch(child.stderr(), /Cannot open .*a.db: .* cannot be written; open it read-only/);
+  }
+});
 
 Deno.test("a killed program's transaction is undone in a folder that can be written", async () => {
   await using folder = await scratchFolder();

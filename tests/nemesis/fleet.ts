@@ -1,5 +1,5 @@
 /** The processes of the service under attack. */
-import { type Child, startChild } from "../serve/child_process.ts";
+import { type Child, type ChildOptions, startChild } from "../serve/child_process.ts";
 import { program } from "../cli/workers/several_workers.ts";
 import { freePort } from "../support/ports.ts";
 import { childrenOf, signalProcess } from "../support/process_tree.ts";
@@ -13,15 +13,16 @@ export class Member {
   readonly url: string;
   readonly workers: number;
   readonly #port = freePort();
-  readonly #env: Readonly<Record<string, string>>;
+  readonly #options: Pick<ChildOptions, "env" | "startedBy">;
   #child: Child | null = null;
+  readonly #children: Child[] = [];
   /** How many processes have started to serve, which each may have a share of a budget. */
   starts = 0;
 
-  constructor(workers: number, env: Readonly<Record<string, string>>) {
+  constructor(workers: number, options: Pick<ChildOptions, "env" | "startedBy">) {
     this.url = `http://127.0.0.1:${this.#port}`;
     this.workers = workers;
-    this.#env = env;
+    this.#options = options;
   }
 
   /** The process that was started. */
@@ -35,9 +36,14 @@ export class Member {
     return this.workers > 1 ? childrenOf(this.pid) : [this.pid];
   }
 
-  /** What the processes have reported since the start. */
+  /** What all processes have reported, also those that have ended. */
   reports(): string {
-    return this.#child?.stderr() ?? "";
+    return this.#children.map((child) => child.stderr()).join("\n");
+  }
+
+  /** How often a process reported that it counts tokens without the shared store. */
+  unshared(): number {
+    return this.reports().split('"limits_unshared"').length - 1;
   }
 
   async start(): Promise<void> {
@@ -45,8 +51,9 @@ export class Member {
     this.starts += this.workers;
     this.#child = startChild(
       ["--no-check", program, "--config", config, "--port", String(this.#port), ...several],
-      { env: this.#env, maxLifeMs },
+      { ...this.#options, maxLifeMs },
     );
+    this.#children.push(this.#child);
     await this.#child.printed(/http:\/\/[^/]+\/healthz/);
   }
 

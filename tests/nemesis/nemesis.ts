@@ -8,6 +8,7 @@ import type { Fault } from "./faults/fault.ts";
 import { postgresFaults } from "./faults/postgres_faults.ts";
 import { serviceFaults } from "./faults/service_faults.ts";
 import { mountSmallDisk, smallDisksAreMissing, sqliteFaults } from "./faults/sqlite_faults.ts";
+import { missingClock, MovableClock } from "./movable_clock.ts";
 import { runRounds } from "./rounds.ts";
 import type { Outcomes } from "./writers.ts";
 import { type Engine, type Place, PostgresPlace, SqlitePlace, startMembers } from "./world.ts";
@@ -63,12 +64,13 @@ export async function runNemesis(options: NemesisOptions): Promise<NemesisOutcom
   if (all.length === 0) throw new Error(`Cannot run the nemesis: no fault is named ${names}`);
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await scratchFolder());
-  const { place, store } = await openPlace(engine, folder.path, stack);
+  const place = await openPlace(engine, folder.path, stack);
+  const clock = missingClock === null ? new MovableClock(folder.path) : null;
   await createRows(place);
   const chance = new Chance(seed);
   const wrong: string[] = [];
   const requests = stack.use(new Requests((text) => wrong.push(text)));
-  const members = await startMembers(place, store);
+  const members = await startMembers(place, clock);
   stack.defer(async () => {
     await Promise.all(members.map((member) => member.stop()));
   });
@@ -76,7 +78,16 @@ export async function runNemesis(options: NemesisOptions): Promise<NemesisOutcom
     all.flatMap(({ name, missing = null }) => missing === null ? [] : [[name, missing]]),
   );
   const faults = all.filter(({ name }) => !skipped.has(name));
-  const totals = await runRounds({ ...options, faults, place, members, chance, requests, wrong });
+  const totals = await runRounds({
+    ...options,
+    faults,
+    place,
+    clock,
+    members,
+    chance,
+    requests,
+    wrong,
+  });
   return { ...totals, skipped, slowestMs: requests.slowestMs, wrong };
 }
 
@@ -84,14 +95,12 @@ async function openPlace(
   engine: Engine,
   folder: string,
   stack: AsyncDisposableStack,
-): Promise<{ readonly place: PostgresPlace | SqlitePlace; readonly store: string }> {
-  if (engine === "postgres") {
-    return { place: stack.use(await PostgresPlace.open()), store: `${folder}/store.kv` };
-  }
+): Promise<PostgresPlace | SqlitePlace> {
+  if (engine === "postgres") return stack.use(await PostgresPlace.open());
   const isSmall = await smallDisksAreMissing() === null;
   const disk = async () => isSmall ? stack.use(await mountSmallDisk()).path : folder;
   const folders = { database: await disk(), store: await disk() };
-  return { place: new SqlitePlace(folders), store: `${folders.store}/store.kv` };
+  return new SqlitePlace(folders);
 }
 
 async function createRows({ url }: Place): Promise<void> {

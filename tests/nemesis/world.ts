@@ -6,7 +6,9 @@ import { type PostgresProxy, postgresProxy } from "../db/postgres_proxy.ts";
 import type { Chance } from "../live/checker/chance.ts";
 import { type MortalPostgres, startMortalPostgres } from "../support/mortal_postgres.ts";
 import { type Pgbouncer, pgbouncerForTests, startPgbouncer } from "../support/pgbouncer.ts";
+import { withoutPrivilege } from "../support/without_privilege.ts";
 import { Member } from "./fleet.ts";
+import type { MovableClock } from "./movable_clock.ts";
 
 export type Engine = "sqlite" | "postgres";
 
@@ -15,6 +17,8 @@ export interface World {
   readonly chance: Chance;
   readonly members: readonly Member[];
   readonly place: PostgresPlace | SqlitePlace;
+  /** The clock of one member. Null if this machine cannot move it. */
+  readonly clock: MovableClock | null;
   /** Waits for a time up to `maxMs`, which the seed decides. */
   hold(maxMs: number): Promise<void>;
   /** Marks a time in which no member can use its database. */
@@ -28,6 +32,8 @@ export interface Place {
   readonly url: string;
   /** The URL of the database for a member that has a pooler. */
   readonly poolerUrl: string | null;
+  /** The key-value store. */
+  readonly store: string;
   query(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Resolves once no transaction of the service runs. */
   untilQuiet(): Promise<void>;
@@ -38,6 +44,11 @@ const settings = { max_connections: "80", wal_writer_delay: "10s" };
 const role = "app";
 const database = "nemesis";
 
+interface Reached {
+  readonly server: MortalPostgres;
+  readonly proxy: PostgresProxy;
+}
+
 /** A server that faults stop, replace and cut off. */
 export class PostgresPlace implements Place, AsyncDisposable {
   server: MortalPostgres;
@@ -45,12 +56,23 @@ export class PostgresPlace implements Place, AsyncDisposable {
   readonly pooler: Pgbouncer | null;
   readonly url: string;
   readonly poolerUrl: string | null;
+  readonly store: string;
+  /** The server of the key-value store, and the proxy in front of it. */
+  readonly storeServer: MortalPostgres;
+  readonly storeProxy: PostgresProxy;
   readonly #old: MortalPostgres[] = [];
 
-  constructor(server: MortalPostgres, proxy: PostgresProxy, pooler: Pgbouncer | null) {
+  constructor(
+    { server, proxy }: Reached,
+    store: Reached,
+    pooler: Pgbouncer | null,
+  ) {
     this.server = server;
     this.proxy = proxy;
     this.pooler = pooler;
+    this.storeServer = store.server;
+    this.storeProxy = store.proxy;
+    this.store = store.proxy.url;
     this.url = urlOf(proxy.url);
     this.poolerUrl = pooler === null ? null : urlOf(pooler.url);
   }
@@ -61,7 +83,9 @@ export class PostgresPlace implements Place, AsyncDisposable {
     const proxy = postgresProxy(() => (places[0]?.server ?? server).url);
     const found = await pgbouncerForTests();
     const pooler = "path" in found ? await startPgbouncer(found.path, proxy.url, role) : null;
-    const place = new PostgresPlace(server, proxy, pooler);
+    const storeServer = await startMortalPostgres();
+    const store = { server: storeServer, proxy: postgresProxy(storeServer.url) };
+    const place = new PostgresPlace({ server, proxy }, store, pooler);
     places.push(place);
     await place.administer(async (sql) => {
       await sql.unsafe(`CREATE ROLE ${role} LOGIN`);
@@ -109,7 +133,10 @@ export class PostgresPlace implements Place, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.pooler?.[Symbol.asyncDispose]();
     await this.proxy[Symbol.asyncDispose]();
-    for (const one of [this.server, ...this.#old]) await one[Symbol.asyncDispose]();
+    await this.storeProxy[Symbol.asyncDispose]();
+    for (const one of [this.server, this.storeServer, ...this.#old]) {
+      await one[Symbol.asyncDispose]();
+    }
   }
 }
 
@@ -125,6 +152,7 @@ export class SqlitePlace implements Place, AsyncDisposable {
   readonly file: string;
   readonly url: string;
   readonly poolerUrl = null;
+  readonly store: string;
   /** The folders of the database and of the key-value store. */
   readonly folders: { readonly database: string; readonly store: string };
 
@@ -132,6 +160,7 @@ export class SqlitePlace implements Place, AsyncDisposable {
     this.folders = folders;
     this.file = `${folders.database}/nemesis.db`;
     this.url = `sqlite:${this.file}`;
+    this.store = `${folders.store}/store.kv`;
   }
 
   query(text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
@@ -146,15 +175,23 @@ export class SqlitePlace implements Place, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {}
 }
 
-/** Starts the processes of the service: one with workers, and one or two alone. */
+/** Starts the processes of the service: one with workers, and one alone, with a clock of its own. */
 export async function startMembers(
-  { url, poolerUrl }: Place,
-  store: string,
+  { url, poolerUrl, store }: Place,
+  clock: MovableClock | null,
 ): Promise<readonly Member[]> {
   const env = { NEMESIS_DB: url, NEMESIS_KV: store };
+  const startedBy = withoutPrivilege ?? [];
   const members = [
-    new Member(2, env),
-    new Member(1, poolerUrl === null ? env : { ...env, NEMESIS_POOLER: poolerUrl }),
+    new Member(2, { env, startedBy }),
+    new Member(1, {
+      env: {
+        ...env,
+        ...clock?.env,
+        ...(poolerUrl === null ? {} : { NEMESIS_POOLER: poolerUrl }),
+      },
+      startedBy,
+    }),
   ];
   await Promise.all(members.map((member) => member.start()));
   return members;

@@ -1,6 +1,7 @@
 /** Faults of a Postgres server, of its pooler, and of the network in front of it. */
 import postgres from "postgres";
 import { sleep } from "../../../src/runtime/runtime.ts";
+import { pgbouncerForTests } from "../../support/pgbouncer.ts";
 import { signalProcess } from "../../support/process_tree.ts";
 import { PostgresPlace, type World } from "../world.ts";
 import type { Fault } from "./fault.ts";
@@ -17,6 +18,8 @@ function fault(name: string, work: Work): Fault {
     },
   };
 }
+
+const pgbouncer = await pgbouncerForTests();
 
 export const postgresFaults: readonly Fault[] = [
   fault("immediate restart", async ({ server }, { outage, hold }) => {
@@ -92,6 +95,28 @@ export const postgresFaults: readonly Fault[] = [
     proxy.cut();
     proxy.resume();
   }),
+  fault("no packet passes for a minute", async ({ proxy }, { outage }) => {
+    proxy.stall();
+    await outage(() => sleep(60_000));
+    proxy.cut();
+    proxy.resume();
+  }),
+  storeFault("the store hangs", async ({ storeProxy }, { hold }) => {
+    storeProxy.stall();
+    await hold(8_000);
+    storeProxy.resume();
+  }),
+  storeFault("the store hangs, then its connections are cut", async ({ storeProxy }, { hold }) => {
+    storeProxy.stall();
+    await hold(8_000);
+    storeProxy.cut();
+    storeProxy.resume();
+  }),
+  storeFault("immediate restart of the store", async ({ storeServer }, { hold }) => {
+    await storeServer.crash();
+    await hold(4_000);
+    await storeServer.start();
+  }),
   fault("failover to a synchronous standby", (place, { hold }) =>
     failOver(place, async () => {
       await alterSystem(place, "SET synchronous_standby_names = '*'");
@@ -113,8 +138,13 @@ export const postgresFaults: readonly Fault[] = [
         await sleep(200);
       }
     }),
+    missing: "missing" in pgbouncer ? pgbouncer.missing : null,
   },
 ];
+
+function storeFault(name: string, work: Work): Fault {
+  return { ...fault(name, work), hitsStore: true };
+}
 
 async function alterSystem(place: PostgresPlace, change: string): Promise<void> {
   await place.administer(async (sql) => {

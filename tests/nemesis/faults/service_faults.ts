@@ -2,6 +2,7 @@
 import { sleep } from "../../../src/runtime/runtime.ts";
 import { signalProcess } from "../../support/process_tree.ts";
 import type { Member } from "../fleet.ts";
+import { missingClock } from "../movable_clock.ts";
 import type { World } from "../world.ts";
 import type { Fault } from "./fault.ts";
 
@@ -39,6 +40,21 @@ export const serviceFaults: readonly Fault[] = [
     async run({ members, hold }) {
       members.find(({ workers }) => workers > 1)?.signal("SIGHUP");
       await hold(4_000);
+    },
+  },
+  {
+    name: "the clock jumps",
+    engines: both,
+    missing: missingClock,
+    async run({ clock, chance, hold }) {
+      for (const seconds of [chance.pick([30, 3_600, 40_000]), -chance.pick([5, 600])]) {
+        clock?.move(seconds);
+        // The process notices it within a second.
+        await sleep(1_000);
+        await hold(2_000);
+      }
+      clock?.move(0);
+      await sleep(1_000);
     },
   },
 ];

@@ -1,6 +1,8 @@
 /** Faults of a SQLite file and of the disk. */
 import { DatabaseSync } from "node:sqlite";
 import { sleep } from "../../../src/runtime/runtime.ts";
+import { signalProcess } from "../../support/process_tree.ts";
+import { withoutPrivilege } from "../../support/without_privilege.ts";
 import { SqlitePlace, type World } from "../world.ts";
 import type { Fault } from "./fault.ts";
 
@@ -34,6 +36,22 @@ export const sqliteFaults: readonly Fault[] = [
     }
   }),
   {
+    ...fault("files read-only", (place, { hold }) => protect(place, () => hold(3_000))),
+    missing: withoutPrivilege === null ? "root may write to every file" : null,
+  },
+  {
+    ...fault(
+      "files read-only while processes start",
+      (place, { members, chance }) =>
+        protect(place, async () => {
+          const workers = members.flatMap((member) => member.workers > 1 ? member.serving() : []);
+          if (workers.length > 0) signalProcess(chance.pick(workers), "SIGKILL");
+          await sleep(3_000);
+        }),
+    ),
+    missing: withoutPrivilege === null ? "root may write to every file" : null,
+  },
+  {
     ...fault("disk full", ({ folders }, { hold }) => fill(folders.database, () => hold(4_000))),
     missing: await smallDisksAreMissing(),
   },
@@ -46,6 +64,21 @@ export const sqliteFaults: readonly Fault[] = [
     hitsStore: true,
   },
 ];
+
+/** Takes the right to write from the files and their folder. Open files remain writable. */
+async function protect(
+  { file, folders }: SqlitePlace,
+  work: () => Promise<void>,
+): Promise<void> {
+  const paths = [file, `${file}-wal`, `${file}-shm`];
+  const change = async (ofFiles: number, ofFolder: number) => {
+    for (const path of paths) await Deno.chmod(path, ofFiles).catch(() => {});
+    await Deno.chmod(folders.database, ofFolder);
+  };
+  await change(0o444, 0o555);
+  await work();
+  await change(0o644, 0o755);
+}
 
 /** Why no small file system can be mounted. */
 export async function smallDisksAreMissing(): Promise<string | null> {

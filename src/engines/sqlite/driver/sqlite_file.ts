@@ -191,6 +191,7 @@ export async function openWriter(
     await retryWhileBusy(busyRetry, () => run("PRAGMA journal_mode = WAL"));
     run(`PRAGMA synchronous = ${file.temporary ? "OFF" : "FULL"}`);
     run("PRAGMA foreign_keys = ON");
+    requireWritable(run, busyRetry);
     const close = () => {
       if (!file.temporary && mode !== "wal") leaveUnusedJournal(run, library);
       writer.close();
@@ -199,6 +200,23 @@ export async function openWriter(
   } catch (error) {
     writer.close();
     throw error;
+  }
+}
+
+/** Throws if SQLite has opened the file for reading only, which it does without an error. */
+function requireWritable(run: (text: string) => unknown, { isBusy }: BusyRetry): void {
+  try {
+    run("BEGIN IMMEDIATE");
+  } catch (error) {
+    // A program that holds the write lock shows that the file can be written.
+    if (isBusy(error)) return;
+    throw error;
+  }
+  try {
+    // BEGIN itself succeeds without the right to write.
+    run("PRAGMA user_version = 0");
+  } finally {
+    run("ROLLBACK");
   }
 }
 
