@@ -10,46 +10,48 @@ import { testOnPostgres } from "../support/postgres_tests.ts";
 import { handClock } from "./hand_clock.ts";
 import { postgresProxy } from "./postgres_proxy.ts";
 
-testOnPostgres(
-  "a statement ends when the server is gone without a closed connection",
-  async (url) => {
-    const { clock, advance } = handClock();
-    await using proxy = postgresProxy(url);
-    const driver = await openPostgres(proxy.url, { clock, statementTimeoutMs: 2_000 });
-    const query = async (text: string) => await driver.query({ text, values: [] });
-    const outcome = (work: Promise<unknown>) =>
-      work.then(
-        () => "done",
-        (error) => error instanceof DatabaseError ? error.kind : String(error),
-      );
-    await query("CREATE TABLE t (id int)");
-    proxy.stall();
-    const outcomes: string[] = [];
-    const works = {
-      write: () => query("INSERT INTO t VALUES (1)"),
-      part: () =>
-        driver.transaction(async (tx) => {
-          await tx.query({ text: "INSERT INTO t VALUES (2)", values: [] });
-        }),
-      read: () => query("SELECT 1"),
-    };
-    for (const [name, work] of Object.entries<() => Promise<unknown>>(works)) {
-      outcome(work()).then((kind) => outcomes.push(`${name} ${kind}`));
-    }
-    for (let seconds = 0; seconds < 60 && outcomes.length < 3; seconds++) {
-      await sleep(20);
-      advance(1_000);
-    }
-    assertEquals(outcomes.toSorted(), [
-      "part unavailable",
-      "read unavailable",
-      "write unknown-outcome",
-    ]);
-    proxy.resume();
-    assertEquals(await outcome(query("SELECT count(*) FROM t")), "done");
-    await driver.close();
-  },
-);
+for (const search of ["", "?prepare=false"]) {
+  testOnPostgres(
+    `a statement ends when the server is gone without a closed connection${search}`,
+    async (url) => {
+      const { clock, advance } = handClock();
+      await using proxy = postgresProxy(url);
+      const driver = await openPostgres(proxy.url + search, { clock, statementTimeoutMs: 2_000 });
+      const query = async (text: string) => await driver.query({ text, values: [] });
+      const outcome = (work: Promise<unknown>) =>
+        work.then(
+          () => "done",
+          (error) => error instanceof DatabaseError ? error.kind : String(error),
+        );
+      await query("CREATE TABLE t (id int)");
+      proxy.stall();
+      const outcomes: string[] = [];
+      const works = {
+        write: () => query("INSERT INTO t VALUES (1)"),
+        part: () =>
+          driver.transaction(async (tx) => {
+            await tx.query({ text: "INSERT INTO t VALUES (2)", values: [] });
+          }),
+        read: () => query("SELECT 1"),
+      };
+      for (const [name, work] of Object.entries<() => Promise<unknown>>(works)) {
+        outcome(work()).then((kind) => outcomes.push(`${name} ${kind}`));
+      }
+      for (let seconds = 0; seconds < 60 && outcomes.length < 3; seconds++) {
+        await sleep(20);
+        advance(1_000);
+      }
+      assertEquals(outcomes.toSorted(), [
+        "part unavailable",
+        "read unavailable",
+        "write unknown-outcome",
+      ]);
+      proxy.resume();
+      assertEquals(await outcome(query("SELECT count(*) FROM t")), "done");
+      await driver.close();
+    },
+  );
+}
 
 /** A watch over a server whose limit is one second: it permits six seconds of silence. */
 function watched() {
@@ -60,7 +62,7 @@ function watched() {
 
 Deno.test("a server that sends parts of a response is not gone", () => {
   const { watch, advance, losses } = watched();
-  watch.sends("SELECT 1", true);
+  watch.sends("SELECT 1");
   for (let parts = 0; parts < 10; parts++) {
     advance(3_000);
     watch.hears();
@@ -84,7 +86,7 @@ Deno.test("a statement with a limit of its own is not ended by the limit of the 
     const { watch, advance, losses } = watched();
     for (const text of texts) {
       watch.end();
-      watch.sends(text, true);
+      watch.sends(text);
     }
     for (let steps = 0; steps < 4; steps++) advance(3_000);
     assertEquals(losses(), expected, texts.join("; "));
@@ -95,10 +97,7 @@ Deno.test("without a time limit of the server, no silence is too long", () => {
   const { clock, advance } = handClock();
   let losses = 0;
   const watch = new SilenceWatch(clock, 0, () => losses++);
-  watch.sends("SELECT 1", true);
+  watch.sends("SELECT 1");
   advance(1_000_000);
-  const pooled = new SilenceWatch(clock, 1_000, () => losses++);
-  pooled.sends("SELECT 1", false);
-  for (let steps = 0; steps < 4; steps++) advance(3_000);
   assertEquals(losses, 0);
 });

@@ -261,7 +261,7 @@ export class PostgresJsConnection implements PostgresConnection {
     if (isPipelined) this.#prepared.neverRepeat(query);
     // Makes each row an array. `values()` is a separate call: its result type lacks `forEach`.
     query.values();
-    if (this.#isOpen) this.#silence.sends(text, !this.#pooled || this.#isInTransaction);
+    if (this.#isOpen) this.#silence.sends(text);
     const rows: TextRow[] = [];
     const sent = query.forEach((row) => {
       this.#silence.hears();

@@ -32,15 +32,13 @@ export class SilenceWatch {
     this.#lost = lost;
   }
 
-  /** `isLimited` is false if the session has no time limit outside of transactions. */
-  sends(text: string, isLimited: boolean): void {
-    const isEnd = endsTransaction.test(text);
-    if (this.#unlimited === null && (isLimited || isEnd)) this.#begin();
+  sends(text: string): void {
+    if (this.#unlimited === null) this.#begin();
     if (changesLimit.test(text) && text !== sharedWriteLimits && !text.startsWith("BEGIN")) {
       if (this.#unlimited !== "session") {
         this.#unlimited = isLocal.test(text) ? "transaction" : "session";
       }
-    } else if (this.#unlimited === "transaction" && isEnd) {
+    } else if (this.#unlimited === "transaction" && endsTransaction.test(text)) {
       this.#unlimited = null;
     }
   }
