@@ -16,9 +16,10 @@ export interface PostgresProxy extends AsyncDisposable {
 export function postgresProxy(
   target: string | (() => string),
   admits: () => Promise<boolean> = () => Promise.resolve(true),
+  address = "127.0.0.1",
 ): PostgresProxy {
   const targetNow = typeof target === "string" ? () => target : target;
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const listener = Deno.listen({ hostname: address, port: 0 });
   const open = new Set<Deno.Conn>();
   let taken = 0;
   let stalled: PromiseWithResolvers<void> | null = null;

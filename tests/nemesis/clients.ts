@@ -32,7 +32,7 @@ export class Requests implements Disposable {
    * 503: the service has not executed the request.
    */
   async send(
-    { url }: Member,
+    { url, workers }: Member,
     method: string,
     path: string,
     { user, body, headers }: SentRequest,
@@ -53,7 +53,7 @@ export class Requests implements Disposable {
       return { status, text };
     } catch (error) {
       if (error instanceof DOMException && error.name === "TimeoutError") {
-        this.wrong(`${method} ${path}: no response after ${maxResponseMs} ms`);
+        this.wrong(`${method} ${path}, ${workers} workers: no response after ${maxResponseMs} ms`);
         return null;
       }
       if (!(error instanceof TypeError)) throw error;

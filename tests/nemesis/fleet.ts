@@ -12,6 +12,7 @@ const maxLifeMs = 24 * 3_600_000;
 export class Member {
   readonly url: string;
   readonly workers: number;
+  readonly #host: string;
   readonly #port = freePort();
   readonly #options: Pick<ChildOptions, "env" | "startedBy">;
   #child: Child | null = null;
@@ -19,8 +20,13 @@ export class Member {
   /** How many processes have started to serve, which each may have a share of a budget. */
   starts = 0;
 
-  constructor(workers: number, options: Pick<ChildOptions, "env" | "startedBy">) {
-    this.url = `http://127.0.0.1:${this.#port}`;
+  constructor(
+    workers: number,
+    options: Pick<ChildOptions, "env" | "startedBy">,
+    host = "127.0.0.1",
+  ) {
+    this.#host = host;
+    this.url = `http://${host}:${this.#port}`;
     this.workers = workers;
     this.#options = options;
   }
@@ -49,8 +55,9 @@ export class Member {
   async start(): Promise<void> {
     const several = this.workers > 1 ? ["--workers", String(this.workers)] : [];
     this.starts += this.workers;
+    const listen = ["--host", this.#host, "--port", String(this.#port)];
     this.#child = startChild(
-      ["--no-check", program, "--config", config, "--port", String(this.#port), ...several],
+      ["--no-check", program, "--config", config, ...listen, ...several],
       { ...this.#options, maxLifeMs },
     );
     this.#children.push(this.#child);

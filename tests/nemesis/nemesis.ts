@@ -9,6 +9,7 @@ import { postgresFaults } from "./faults/postgres_faults.ts";
 import { serviceFaults } from "./faults/service_faults.ts";
 import { mountSmallDisk, smallDisksAreMissing, sqliteFaults } from "./faults/sqlite_faults.ts";
 import { missingClock, MovableClock } from "./movable_clock.ts";
+import { missingNamespace, openNamespace } from "./namespace.ts";
 import { runRounds } from "./rounds.ts";
 import type { Outcomes } from "./writers.ts";
 import { type Engine, type Place, PostgresPlace, SqlitePlace, startMembers } from "./world.ts";
@@ -67,10 +68,12 @@ export async function runNemesis(options: NemesisOptions): Promise<NemesisOutcom
   const place = await openPlace(engine, folder.path, stack);
   const clock = missingClock === null ? new MovableClock(folder.path) : null;
   await createRows(place);
+  const isApart = engine === "postgres" && options.seconds > 0 && missingNamespace === null;
+  const namespace = isApart ? stack.use(await openNamespace()) : null;
   const chance = new Chance(seed);
   const wrong: string[] = [];
   const requests = stack.use(new Requests((text) => wrong.push(text)));
-  const members = await startMembers(place, clock);
+  const members = await startMembers(place, clock, namespace);
   stack.defer(async () => {
     await Promise.all(members.map((member) => member.stop()));
   });
@@ -83,6 +86,7 @@ export async function runNemesis(options: NemesisOptions): Promise<NemesisOutcom
     faults,
     place,
     clock,
+    namespace,
     members,
     chance,
     requests,

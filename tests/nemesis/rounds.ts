@@ -7,6 +7,7 @@ import type { Fault } from "./faults/fault.ts";
 import type { Member } from "./fleet.ts";
 import type { FaultCounts, NemesisOptions, NemesisOutcome } from "./nemesis.ts";
 import type { MovableClock } from "./movable_clock.ts";
+import type { Namespace } from "./namespace.ts";
 import { Readiness } from "./readiness.ts";
 import { budgetOfBuyer } from "./service_config.ts";
 import type { PostgresPlace, SqlitePlace, World } from "./world.ts";
@@ -16,6 +17,7 @@ export interface RoundParts extends Omit<NemesisOptions, "faults"> {
   readonly faults: readonly Fault[];
   readonly place: PostgresPlace | SqlitePlace;
   readonly clock: MovableClock | null;
+  readonly namespace: Namespace | null;
   readonly members: readonly Member[];
   readonly chance: Chance;
   readonly requests: Requests;
@@ -111,7 +113,7 @@ class Rounds {
   #last = { recoveredMs: 0, agreedMs: 0 };
 
   async #round(chosen: readonly Fault[]): Promise<void> {
-    const { chance, wrong, members, place, clock } = this.#parts;
+    const { chance, wrong, members, place, clock, namespace } = this.#parts;
     let isOver = false;
     let mayLose = false;
     const readiness = new Readiness(members, wrong);
@@ -129,7 +131,7 @@ class Rounds {
     const hold = (maxMs: number) =>
       sleep(100 + chance.below((this.#isShort ? Math.min(maxMs, 1_000) : maxMs) - 100));
     const world: World = {
-      ...{ chance, members, place, clock, hold },
+      ...{ chance, members, place, clock, namespace, hold },
       outage: (work) => readiness.outage(work),
       permitLoss: () => mayLose = true,
     };
@@ -163,6 +165,8 @@ class Rounds {
     // A process that cannot reach the store reports this, and has the whole budget.
     const shares = isUnshared ? processes + starts() - startsBefore : 1;
     await this.#checkBudgets(buyers, budgetOfBuyer * shares);
+    // For a second after a failure, a process does not call the store, and does not report it again.
+    if (isUnshared) await sleep(1_100);
     this.#takeFaultsOfFollowers();
   }
 

@@ -8,6 +8,7 @@ import { type MortalPostgres, startMortalPostgres } from "../support/mortal_post
 import { type Pgbouncer, pgbouncerForTests, startPgbouncer } from "../support/pgbouncer.ts";
 import { withoutPrivilege } from "../support/without_privilege.ts";
 import { Member } from "./fleet.ts";
+import type { Namespace } from "./namespace.ts";
 import type { MovableClock } from "./movable_clock.ts";
 
 export type Engine = "sqlite" | "postgres";
@@ -19,6 +20,8 @@ export interface World {
   readonly place: PostgresPlace | SqlitePlace;
   /** The clock of one member. Null if this machine cannot move it. */
   readonly clock: MovableClock | null;
+  /** The namespace of the last member. Null if there is none. */
+  readonly namespace: Namespace | null;
   /** Waits for a time up to `maxMs`, which the seed decides. */
   hold(maxMs: number): Promise<void>;
   /** Marks a time in which no member can use its database. */
@@ -80,11 +83,14 @@ export class PostgresPlace implements Place, AsyncDisposable {
   static async open(): Promise<PostgresPlace> {
     const server = await startMortalPostgres(settings);
     const places: PostgresPlace[] = [];
-    const proxy = postgresProxy(() => (places[0]?.server ?? server).url);
+    const proxy = postgresProxy(() => (places[0]?.server ?? server).url, undefined, "0.0.0.0");
     const found = await pgbouncerForTests();
     const pooler = "path" in found ? await startPgbouncer(found.path, proxy.url, role) : null;
     const storeServer = await startMortalPostgres();
-    const store = { server: storeServer, proxy: postgresProxy(storeServer.url) };
+    const store = {
+      server: storeServer,
+      proxy: postgresProxy(storeServer.url, undefined, "0.0.0.0"),
+    };
     const place = new PostgresPlace({ server, proxy }, store, pooler);
     places.push(place);
     await place.administer(async (sql) => {
@@ -175,10 +181,14 @@ export class SqlitePlace implements Place, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {}
 }
 
-/** Starts the processes of the service: one with workers, and one alone, with a clock of its own. */
+/**
+ * Starts the processes of the service: one with workers, one alone, with a clock of its own, and one
+ * in a network namespace if there is one.
+ */
 export async function startMembers(
   { url, poolerUrl, store }: Place,
   clock: MovableClock | null,
+  namespace: Namespace | null,
 ): Promise<readonly Member[]> {
   const env = { NEMESIS_DB: url, NEMESIS_KV: store };
   const startedBy = withoutPrivilege ?? [];
@@ -193,6 +203,12 @@ export async function startMembers(
       startedBy,
     }),
   ];
+  if (namespace !== null) {
+    const { startedBy: enter, host, database } = namespace;
+    const inside = (url: string) => url.replace("127.0.0.1", database);
+    const env = { NEMESIS_DB: inside(url), NEMESIS_KV: inside(store) };
+    members.push(new Member(1, { env, startedBy: [...enter, ...startedBy] }, host));
+  }
   await Promise.all(members.map((member) => member.start()));
   return members;
 }

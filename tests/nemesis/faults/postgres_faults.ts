@@ -3,6 +3,7 @@ import postgres from "postgres";
 import { sleep } from "../../../src/runtime/runtime.ts";
 import { pgbouncerForTests } from "../../support/pgbouncer.ts";
 import { signalProcess } from "../../support/process_tree.ts";
+import { missingNamespace } from "../namespace.ts";
 import { PostgresPlace, type World } from "../world.ts";
 import type { Fault } from "./fault.ts";
 
@@ -101,6 +102,15 @@ export const postgresFaults: readonly Fault[] = [
     proxy.cut();
     proxy.resume();
   }),
+  ...[7_000, 40_000].map((ms) => ({
+    ...fault(`partition of a network namespace, ${ms / 1_000} s`, async (_place, { namespace }) => {
+      await namespace?.setLink("down");
+      await sleep(ms);
+      await namespace?.setLink("up");
+    }),
+    missing: missingNamespace,
+    hitsStore: true,
+  })),
   storeFault("the store hangs", async ({ storeProxy }, { hold }) => {
     storeProxy.stall();
     await hold(8_000);

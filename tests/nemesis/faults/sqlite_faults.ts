@@ -52,7 +52,13 @@ export const sqliteFaults: readonly Fault[] = [
     missing: withoutPrivilege === null ? "root may write to every file" : null,
   },
   {
-    ...fault("disk full", ({ folders }, { hold }) => fill(folders.database, () => hold(4_000))),
+    ...fault("disk full", ({ folders, file }, { hold }) =>
+      fill(folders.database, async () => {
+        // The journal would otherwise have room for more commits.
+        using other = new DatabaseSync(file, { timeout: 5_000 });
+        other.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+        await hold(4_000);
+      })),
     missing: await smallDisksAreMissing(),
   },
   {

@@ -1,0 +1,63 @@
+/** A network namespace of Linux, whose links to this machine can be taken down. */
+
+/** A namespace with one link for clients and one for the database. */
+export interface Namespace extends AsyncDisposable {
+  /** The program with arguments that starts another program in the namespace. */
+  readonly startedBy: readonly string[];
+  /** The address of the namespace on the link for clients. */
+  readonly host: string;
+  /** The address of this machine on the link for the database. */
+  readonly database: string;
+  /** Loses all packets on the link for the database, or passes them on again. */
+  setLink(state: "up" | "down"): Promise<void>;
+}
+
+const [clients, database] = ["10.213.71", "10.213.72"];
+
+/** Why no namespace can be made. */
+export const missingNamespace: string | null = await whyMissing();
+
+async function whyMissing(): Promise<string | null> {
+  if (Deno.build.os !== "linux" || Deno.uid() !== 0) return "network namespaces need root on Linux";
+  try {
+    await using made = await openNamespace();
+    await made.setLink("down");
+    return null;
+  } catch (error) {
+    return `no network namespace: ${error instanceof Error ? error.message : error}`;
+  }
+}
+
+export async function openNamespace(): Promise<Namespace> {
+  const name = `nemesis${Deno.pid}`;
+  await ip("netns", "add", name);
+  const inside = ["netns", "exec", name, "ip"];
+  try {
+    await ip(...inside, "link", "set", "lo", "up");
+    for (const [network, link] of [[clients, `nc${Deno.pid}`], [database, `nd${Deno.pid}`]]) {
+      await ip("link", "add", `${link}`, "type", "veth", "peer", "name", `${link}i`);
+      await ip("link", "set", `${link}i`, "netns", name);
+      await ip("addr", "add", `${network}.1/30`, "dev", `${link}`);
+      await ip(...inside, "addr", "add", `${network}.2/30`, "dev", `${link}i`);
+      await ip("link", "set", `${link}`, "up");
+      await ip(...inside, "link", "set", `${link}i`, "up");
+    }
+  } catch (error) {
+    await ip("netns", "delete", name);
+    throw error;
+  }
+  return {
+    startedBy: ["ip", "netns", "exec", name],
+    host: `${clients}.2`,
+    database: `${database}.1`,
+    setLink: (state) => ip("link", "set", `nd${Deno.pid}`, state),
+    // The links end with the namespace.
+    [Symbol.asyncDispose]: () => ip("netns", "delete", name),
+  };
+}
+
+async function ip(...args: readonly string[]): Promise<void> {
+  const command = new Deno.Command("ip", { args: [...args], stdin: "null", stdout: "null" });
+  const { success, stderr } = await command.output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
+}
