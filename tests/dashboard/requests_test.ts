@@ -1,9 +1,14 @@
 import { assertEquals } from "@std/assert";
-import { createBrowserTests } from "../client/browser/in_browser.ts";
+import type { Page } from "playwright-core";
+import { createBrowserTests, until } from "../client/browser/in_browser.ts";
 import { startDashboardSite } from "./dashboard_site.ts";
 import { openWatched, visit } from "./watched_page.ts";
 
 const test = createBrowserTests();
+
+/** Waits until the table of the page has this number of rows. */
+const untilRows = (page: Page, count: number) =>
+  until(page, `document.querySelectorAll(".table tbody tr").length === ${count}`);
 
 test("requests are searched by a form, opened by a link, and read page by page", async ({ context }) => {
   await using site = await startDashboardSite();
@@ -16,17 +21,17 @@ test("requests are searched by a form, opened by a link, and read page by page",
   const { page, done } = await openWatched(context, `${site.url}#/requests`);
   const rows = page.getByRole("region", { name: "Requests" }).locator("tbody tr");
   await page.getByRole("row", { name: /GET \/api\/numbers 400/ }).waitFor();
-  assertEquals(await rows.count(), 50);
+  await untilRows(page, 50);
   await page.getByRole("link", { name: "Older requests" }).click();
   await page.getByRole("row", { name: /\/api\/authors\/1 / }).waitFor();
-  assertEquals(await rows.count(), 12);
+  await untilRows(page, 12);
   await page.getByRole("link", { name: "Newest requests" }).click();
   await page.getByLabel("Path begins with").fill("/api/numbers");
   await page.getByLabel("Status").selectOption({ label: "4xx" });
   await page.keyboard.press("Tab");
   await page.getByRole("button", { name: "Search" }).press("Enter");
   await page.getByRole("row", { name: /invalid-parameter from-a-client/ }).waitFor();
-  assertEquals(await rows.count(), 1);
+  await untilRows(page, 1);
   await page.getByRole("button", { name: "Refresh" }).click();
   await rows.getByRole("link").click();
   await page.getByRole("heading", { level: 1, name: "Request", exact: true }).waitFor();
@@ -49,8 +54,7 @@ test("a group of problems leads to its requests", async ({ context }) => {
   await page.getByRole("row", { name: "/api/authors/:id" })
     .getByRole("link", { name: "Show requests" }).click();
   await page.getByRole("row", { name: /\/api\/authors\/98 404/ }).waitFor();
-  const rows = page.getByRole("region", { name: "Requests" }).locator("tbody tr");
-  assertEquals(await rows.count(), 2);
+  await untilRows(page, 2);
   await done();
 });
 
