@@ -4,6 +4,7 @@ import { Problem } from "../../problem/problem.ts";
 import { problemTypeBase } from "../../protocol/problem_codes.ts";
 import { jsonContentType, type Reply } from "../../protocol/reply.ts";
 import { type BodyLimits, parseBody, readBody } from "../../resource/http/request_body.ts";
+import { cacheControl } from "../../resource/http/json_reply.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { methodProblem } from "../../resource/routes/route_table.ts";
 import { writeJson } from "../../schema/exact_json.ts";
@@ -77,7 +78,7 @@ async function answer(context: Context<AppEnv>, mounted: Mounted): Promise<Respo
   if (path.startsWith("/as/")) {
     if (!isRead(raw) && path !== `/as${livePath}`) throw readOnly("as another user");
     const inner = below(raw, `${whole.slice(0, start)}/as`);
-    return await viewed.fetch(inner, operator.user, context.env);
+    return notStored(await viewed.fetch(inner, operator.user, context.env));
   }
   const isOperators = ["/api/", problemTypeBase].some((start) => path.startsWith(start));
   if (!isOperators && path !== livePath) throw methodProblem(raw.method, []);
@@ -85,7 +86,7 @@ async function answer(context: Context<AppEnv>, mounted: Mounted): Promise<Respo
   if (writes && operator.isReadOnly) throw readOnlyDashboard(options);
   const { user } = operator;
   const inner = below(raw, whole.slice(0, start));
-  const response = await mounted.operator.fetch(inner, user, context.env);
+  const response = notStored(await mounted.operator.fetch(inner, user, context.env));
   const { method } = raw;
   if (writes) {
     mounted.audit.record({ method, path, status: response.status, user: user?.id ?? null });
@@ -96,6 +97,14 @@ async function answer(context: Context<AppEnv>, mounted: Mounted): Promise<Respo
 const stranger: DashboardOperator = { user: null, isReadOnly: true, isViewer: true };
 
 const livePath = "/__service/live";
+
+/** A browser shows a stored response after a logout, when its user goes back in the history. */
+function notStored(response: Response): Response {
+  const { headers } = response;
+  const stored = headers.get("cache-control") ?? "no-store";
+  headers.set("cache-control", stored.replace(cacheControl, "no-store"));
+  return response;
+}
 
 function isRead({ method }: Request): boolean {
   return method === "GET" || method === "HEAD";
@@ -200,7 +209,14 @@ function operatorByRole(
     const isOperator = (renewed: User) => hasRole(renewed, [...edit, ...read]);
     return { user: operatorUser(user, isOperator), isReadOnly: readOnly || isViewer, isViewer };
   }
-  throw new Problem("forbidden", "Cannot use the dashboard: the account has no role that may");
+  const account = user.email ?? user.id;
+  throw new Problem(
+    "forbidden",
+    `Cannot use the dashboard as ${account}: it has no role that may`,
+    {
+      details: { login },
+    },
+  );
 }
 
 function hasRole({ roles }: User, names: readonly string[]): boolean {

@@ -115,6 +115,10 @@ Deno.test("with roles everyone logs in, also on this machine, and a role decides
     }
     const anonymous = await ask("GET", "/report/service");
     assertEquals([anonymous.status, anonymous.body.details], [401, { login: null }]);
+    // The page of a user without a role asks for another account.
+    const without = await ask("GET", "/report/service", { headers: { "x-user": "ada" } });
+    assertEquals([without.status, without.body.details], [403, { login: null }]);
+    assertStringIncludes(without.body.detail, "ada");
 
     const viewer = { "x-user": "vera", "x-roles": "staff,viewer" };
     const editor = { "x-user": "otto", "x-roles": "operator", "x-forwarded-for": "10.0.0.1" };
@@ -426,6 +430,28 @@ Deno.test("streams of the dashboard and of its views end with the session of the
     });
   }
 });
+
+Deno.test("no browser stores a response with rows, which it would show after a logout", () =>
+  withDashboard(async ({ send, ask }) => {
+    const { body } = await ask("POST", "/action/view-as", { body: { user: { id: "ada" } } });
+    const headers = { "service-view-as": body.token };
+    const accepts = ["application/json", "application/json;numbers=safe", "text/csv"];
+    for (const accept of [...accepts, "application/x-ndjson", "text/event-stream"]) {
+      for (const start of ["/api", "/as/api"]) {
+        for (const path of ["/notes", "/notes/1", "/notes/count", "/notes/subscribe", "/nothing"]) {
+          const response = await send("GET", start + path, { headers: { ...headers, accept } });
+          const rule = response.headers.get("cache-control") ?? "";
+          assertEquals(rule.split(", ")[0], "no-store", `${start}${path} ${accept} ${rule}`);
+          await response.body?.cancel();
+        }
+      }
+    }
+    const written = await send("PATCH", "/api/notes/1", {
+      headers: { "if-match": '"1"' },
+      body: { title: "x" },
+    });
+    assertEquals(written.headers.get("cache-control"), "no-store", await written.text());
+  }));
 
 /** The titles of the first event of a stream of all notes. */
 async function firstRows(
