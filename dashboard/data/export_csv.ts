@@ -2,6 +2,7 @@ import type { ResourceDescription } from "../service/facts.ts";
 import type { Rows } from "../service/resources.ts";
 import { joinNames } from "../service/names.ts";
 import { CallError } from "../service/call.ts";
+import { send } from "../service/session.ts";
 import { withoutFormulas } from "./csv_formulas.ts";
 import type { ListQuery } from "./list_query.ts";
 
@@ -19,7 +20,7 @@ export async function exportCsv(
   if (query.filter) parameters.set("filter", query.filter);
   if (query.orderBy) parameters.set("orderBy", query.orderBy);
   if (query.withDeleted) parameters.set("withDeleted", "true");
-  const response = await fetch(`${rows.urlOf(resource)}?${parameters}`, {
+  const response = await send(`${rows.urlOf(resource)}?${parameters}`, {
     headers: { ...rows.headers, accept: "text/csv" },
   });
   const type = response.headers.get("content-type") ?? "";

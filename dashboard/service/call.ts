@@ -1,4 +1,5 @@
 import { root } from "./root.ts";
+import { send } from "./session.ts";
 
 /** A request of the dashboard that the service did not answer as it should. */
 export class CallError extends Error {
@@ -46,7 +47,7 @@ function posted(body: unknown): RequestInit {
 async function call(url: string, init: RequestInit): Promise<unknown> {
   let response: Response;
   try {
-    response = await fetch(url, init);
+    response = await send(url, init);
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new CallError(0, "The service does not answer");

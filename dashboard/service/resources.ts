@@ -1,6 +1,7 @@
 import { type Client, createClient, type ResourceClient } from "../../exports/client.ts";
 import { decodePart } from "./names.ts";
 import { root } from "./root.ts";
+import { send } from "./session.ts";
 import type { ResourceDescription } from "./facts.ts";
 
 /** A row of any resource. */
@@ -43,7 +44,10 @@ function rowsAt(
   place: { readonly baseUrl: string; readonly basePath: string },
   headers: Readonly<Record<string, string>>,
 ): Rows {
-  const client: Client<Record<string, AnyResource>> = createClient({ ...place, headers });
+  const client: Client<Record<string, AnyResource>> = createClient({
+    ...{ ...place, headers },
+    fetch: (request) => send(request),
+  });
   const urlOf = ({ path }: { readonly path: string }) =>
     `${place.baseUrl}${place.basePath}/${path}`;
   return {
@@ -95,5 +99,5 @@ async function fetchAt(request: Request, from: string, to: string): Promise<Resp
   const { method, headers, signal, url } = request;
   const body = await request.text();
   const init = { method, headers, signal, redirect: "manual" as const, ...body !== "" && { body } };
-  return await fetch(to + url.slice(from.length), init);
+  return await send(to + url.slice(from.length), init);
 }

@@ -6,7 +6,7 @@ import { ListPlaces, PlacesContext } from "../data/list_places.ts";
 import { LeaveDialog } from "../edits/leave_dialog.tsx";
 import { EditsContext, UnsavedEdits } from "../edits/unsaved_edits.ts";
 import { ReportView } from "../parts/report_view.tsx";
-import { loginOf, LoginPage, OperatorAccount } from "./login_page.tsx";
+import { LoginDialog, loginOf, LoginPage, OperatorAccount } from "./login_page.tsx";
 import { Navigation } from "./navigation.tsx";
 import { PageAt } from "./page_at.tsx";
 import { type Route, useRoute } from "./route.ts";
@@ -19,7 +19,10 @@ export function App() {
   const facts = useReport<ServiceReport>("service");
   const read = useMemo(() => facts.data && readFacts(facts.data), [facts.data]);
   const login = loginOf(facts.error);
-  if (login !== null) return <LoginPage path={login} onDone={() => location.reload()} />;
+  // Later, a dialog asks for the login, so that the page with its edits stays.
+  if (login !== null && read === null) {
+    return <LoginPage path={login} refusal={facts.error} onDone={() => location.reload()} />;
+  }
   if (read === null) {
     return (
       <main>
@@ -71,6 +74,7 @@ function Shell() {
         <ViewAsDialog />
         {operator !== null && <OperatorAccount name={operator} logout={logout} />}
       </header>
+      <LoginDialog operator={operator} isReadOnly={isReadOnly} />
       <div id="navigation" class={isOpen ? "open" : ""}>
         <Navigation current={navigationPlace(route)} />
       </div>
