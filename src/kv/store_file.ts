@@ -1,15 +1,20 @@
-import { existsSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import type { ClaimedFile } from "../runtime/files/claimed_files.ts";
 import { companionFileMistake } from "./key_value_location.ts";
 import { denoKvObjectNames } from "../runtime/files/deno_kv_tables.ts";
 
-/** Throws unless the file is a store or empty. Deno KV would add its tables to any database. */
+/**
+ * Creates the file, or throws unless it is a store or empty. Deno KV would add its tables to any
+ * database.
+ */
 export async function requireStoreFile({ path, isFirst }: ClaimedFile): Promise<void> {
   // Symbolic links in the path are already resolved.
   const mistake = companionFileMistake(path);
   if (mistake !== null) throw new Error(`its path ${mistake}`);
+  // The store has hashes of passwords. SQLite creates its other files with the same mode.
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
   // If the file is already open in this process, it was checked before.
-  if (!isFirst || !existsSync(path) || !statSync(path).isFile() || statSync(path).size === 0) {
+  if (!isFirst || !statSync(path).isFile() || statSync(path).size === 0) {
     return;
   }
   const { readSqliteFileSchema } = await import("./read_schema.ts");

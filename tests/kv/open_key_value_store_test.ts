@@ -28,6 +28,22 @@ Deno.test("a path is a file that keeps what was stored", async () => {
   assertEquals(seen, []);
 });
 
+Deno.test("a new store can be read only by its user, and an existing file keeps its mode", async () => {
+  await using folder = await scratchFolder();
+  const { runtime } = observed();
+  const existing = `${folder.path}/existing.kv`;
+  await Deno.writeTextFile(existing, "");
+  await Deno.chmod(existing, 0o640);
+  for (const [path, expected] of [[`${folder.path}/new.kv`, 0o600], [existing, 0o640]] as const) {
+    const store = await openKeyValueStore(path, runtime, openStoreByUrl);
+    await set(store.need("accounts"), ["a"], 1);
+    for (const file of ["", "-wal", "-shm"]) {
+      assertEquals((await Deno.stat(path + file)).mode! & 0o777, expected, path + file);
+    }
+    await store.close();
+  }
+});
+
 Deno.test("a Deno.Kv and an own store are used as they are, and closed", async () => {
   const { runtime, seen } = observed();
   const store = await openKeyValueStore(await Deno.openKv(":memory:"), runtime, openStoreByUrl);
