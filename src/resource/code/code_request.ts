@@ -20,7 +20,7 @@ export interface CodeCall {
   readonly filter?: Query["codeFilter"];
 }
 
-/** A request without a budget and a client address. The service does not store its reply. */
+/** Creates a request without a budget and client address. The service does not store its reply. */
 export function codeRequest(
   call: CodeCall,
   caller: CodeCaller,
@@ -123,7 +123,7 @@ export function queryOf(
   return Object.assign(parameters, { codeFilter });
 }
 
-/** Throws a TypeError for any other value, because a call without a filter selects every row. */
+/** Throws a TypeError for a value that is no filter: a call without a filter selects all rows. */
 export function filterOf(given: unknown): string | Rule {
   if (typeof given === "string") return given;
   if (typeof given === "object" && given !== null) {

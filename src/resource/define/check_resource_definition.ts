@@ -90,7 +90,7 @@ const path = textLike("", /^[^/]/).fitting(
   (path) => path.split("/").every(isSegment),
 );
 
-/** Returns true if a segment is encoded as by `encodeURIComponent`, as request paths are. */
+/** Returns true for a segment without percent-encoding, or with that of `encodeURIComponent`. */
 function isSegment(segment: string): boolean {
   if (!segmentPattern.test(segment)) return false;
   if (!segment.includes("%")) return true;

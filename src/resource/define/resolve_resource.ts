@@ -163,7 +163,7 @@ function timestampsOf({ columns }: TableInfo): Resource["timestamps"] {
   };
 }
 
-/** Reports only one invalid value per column, because a table of them would flood the log. */
+/** Reports one invalid value per column, because a report of each value would flood the log. */
 function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidValue {
   const observed = new Set<ColumnInfo>();
   return (column) => {

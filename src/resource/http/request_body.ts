@@ -190,7 +190,7 @@ const maxReceivingBytes = 64 * 1024 * 1024;
 /** A body of up to this size, in bytes, is received even if the limit is reached. */
 const smallBodyBytes = 64 * 1024;
 
-/** Parts of large bodies read per event-loop turn. More would delay Deno's other sockets. */
+/** The maximum parts of large bodies per event-loop turn. More would delay Deno's other sockets. */
 const partsOfTurn = 4;
 const turnMs = 1;
 

@@ -34,8 +34,7 @@ export async function* textBlocks(
         if (held.length < wanted) continue;
         const block = cut(false);
         yield block;
-        // Without a whole record, doubles the block, so that a long record is parsed in linear
-        // time.
+        // Doubles the block if it has no whole record, so that a long record is not parsed often.
         wanted = block.end.at === 0 ? Math.min(2 * held.length, maxRecordBytes + 1) : blockBytes;
         held = held.slice(block.end.at);
         line = block.end.line;

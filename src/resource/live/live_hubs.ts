@@ -30,7 +30,7 @@ import type { ResourceCall } from "../model/operation.ts";
 import { refusedLiteralProblem } from "../read/refused_literal.ts";
 
 interface LiveHubsOptions {
-  /** How the changes of each database are recorded. The keys are the configured drivers. */
+  /** The recording of the changes of each database, by the driver of the configuration. */
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
   readonly limits: StreamQuotaLimits;
   readonly credentials: Pick<Credentials, "of">;

@@ -166,7 +166,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly views: WeakMap<Resource, WeakMap<object, [Resource?, Resource?]>>;
   /** Returns true if the row that a write statement returns is final: no trigger changes it. */
   returnsFinalRows(): boolean;
-  /** Returns true if a statement that affects no row changes no data. Statement triggers could. */
+  /** Returns true if no trigger changes data when a statement affects no row. */
   actsOnRowsOnly(): boolean;
   hub(): LiveHub | null;
   readonly search: OpenIndex | null;
