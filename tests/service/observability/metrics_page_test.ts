@@ -116,8 +116,9 @@ Deno.test("docs/observability.md has every metric with its type and labels, and 
     );
     const told = new Map(rows.map(([name = "", ...facts]) => [name, facts]));
     const found = await metrics.snapshot();
-    // Those of Postgres and of the outbox are there with these.
-    const elsewhere = /^(?:db_client|resource_api_db_pool|resource_api_search_outbox)_/;
+    // Those of Postgres, its replicas and the outbox are there with these.
+    const elsewhere =
+      /^(?:db_client|resource_api_db_pool|resource_api_replica|resource_api_search_outbox)_/;
     const names = [...told.keys()].filter((name) => !elsewhere.test(name));
     assertEquals(names.sort(), found.map(({ name }) => name).sort());
     const file = new URL(
