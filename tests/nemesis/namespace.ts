@@ -12,6 +12,9 @@ export interface Namespace extends AsyncDisposable {
   setLink(state: "up" | "down"): Promise<void>;
 }
 
+/** One name for all processes: a second run finds the namespace in use, and has none. */
+const name = "nemesis";
+const databaseLink = `${name}-d`;
 const [clients, database] = ["10.213.71", "10.213.72"];
 
 /** Why no namespace can be made. */
@@ -29,12 +32,11 @@ async function whyMissing(): Promise<string | null> {
 }
 
 export async function openNamespace(): Promise<Namespace> {
-  const name = `nemesis${Deno.pid}`;
   await ip("netns", "add", name);
   const inside = ["netns", "exec", name, "ip"];
   try {
     await ip(...inside, "link", "set", "lo", "up");
-    for (const [network, link] of [[clients, `nc${Deno.pid}`], [database, `nd${Deno.pid}`]]) {
+    for (const [network, link] of [[clients, `${name}-c`], [database, databaseLink]]) {
       await ip("link", "add", `${link}`, "type", "veth", "peer", "name", `${link}i`);
       await ip("link", "set", `${link}i`, "netns", name);
       await ip("addr", "add", `${network}.1/30`, "dev", `${link}`);
@@ -50,7 +52,7 @@ export async function openNamespace(): Promise<Namespace> {
     startedBy: ["ip", "netns", "exec", name],
     host: `${clients}.2`,
     database: `${database}.1`,
-    setLink: (state) => ip("link", "set", `nd${Deno.pid}`, state),
+    setLink: (state) => ip("link", "set", databaseLink, state),
     // The links end with the namespace.
     [Symbol.asyncDispose]: () => ip("netns", "delete", name),
   };

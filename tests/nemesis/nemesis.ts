@@ -65,11 +65,11 @@ export async function runNemesis(options: NemesisOptions): Promise<NemesisOutcom
   if (all.length === 0) throw new Error(`Cannot run the nemesis: no fault is named ${names}`);
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await scratchFolder());
-  const place = await openPlace(engine, folder.path, stack);
-  const clock = missingClock === null ? new MovableClock(folder.path) : null;
-  await createRows(place);
   const isApart = engine === "postgres" && options.seconds > 0 && missingNamespace === null;
   const namespace = isApart ? stack.use(await openNamespace()) : null;
+  const place = await openPlace(options, folder.path, stack, isApart);
+  const clock = missingClock === null ? new MovableClock(folder.path) : null;
+  await createRows(place);
   const chance = new Chance(seed);
   const wrong: string[] = [];
   const requests = stack.use(new Requests((text) => wrong.push(text)));
@@ -96,11 +96,15 @@ export async function runNemesis(options: NemesisOptions): Promise<NemesisOutcom
 }
 
 async function openPlace(
-  engine: Engine,
+  { engine, seconds }: NemesisOptions,
   folder: string,
   stack: AsyncDisposableStack,
+  isApart: boolean,
 ): Promise<PostgresPlace | SqlitePlace> {
-  if (engine === "postgres") return stack.use(await PostgresPlace.open());
+  if (engine === "postgres") {
+    // A network namespace reaches no loopback address of this machine.
+    return stack.use(await PostgresPlace.open(isApart ? "0.0.0.0" : "127.0.0.1", seconds === 0));
+  }
   const isSmall = await smallDisksAreMissing() === null;
   const disk = async () => isSmall ? stack.use(await mountSmallDisk()).path : folder;
   const folders = { database: await disk(), store: await disk() };

@@ -80,16 +80,17 @@ export class PostgresPlace implements Place, AsyncDisposable {
     this.poolerUrl = pooler === null ? null : urlOf(pooler.url);
   }
 
-  static async open(): Promise<PostgresPlace> {
+  /** A short run has no second server for the key-value store. */
+  static async open(address: string, isShort: boolean): Promise<PostgresPlace> {
     const server = await startMortalPostgres(settings);
     const places: PostgresPlace[] = [];
-    const proxy = postgresProxy(() => (places[0]?.server ?? server).url, undefined, "0.0.0.0");
+    const proxy = postgresProxy(() => (places[0]?.server ?? server).url, undefined, address);
     const found = await pgbouncerForTests();
     const pooler = "path" in found ? await startPgbouncer(found.path, proxy.url, role) : null;
-    const storeServer = await startMortalPostgres();
+    const storeServer = isShort ? server : await startMortalPostgres();
     const store = {
       server: storeServer,
-      proxy: postgresProxy(storeServer.url, undefined, "0.0.0.0"),
+      proxy: postgresProxy(storeServer.url, undefined, address),
     };
     const place = new PostgresPlace({ server, proxy }, store, pooler);
     places.push(place);
@@ -140,7 +141,7 @@ export class PostgresPlace implements Place, AsyncDisposable {
     await this.pooler?.[Symbol.asyncDispose]();
     await this.proxy[Symbol.asyncDispose]();
     await this.storeProxy[Symbol.asyncDispose]();
-    for (const one of [this.server, this.storeServer, ...this.#old]) {
+    for (const one of new Set([this.server, this.storeServer, ...this.#old])) {
       await one[Symbol.asyncDispose]();
     }
   }
