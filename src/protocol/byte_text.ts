@@ -8,7 +8,6 @@ export function bytesToHex(bytes: Uint8Array): string {
   return hasNative ? bytes.toHex() : view(bytes).toString("hex");
 }
 
-/** Throws a SyntaxError for a string that is not hexadecimal. */
 export function hexToBytes(text: string): Uint8Array {
   if (hasNative) return Uint8Array.fromHex(text);
   if (!/^(?:[0-9a-f]{2})*$/i.test(text)) throw new SyntaxError("it is not hexadecimal");

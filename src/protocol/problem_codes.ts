@@ -64,7 +64,6 @@ export interface ProblemBody {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** `not-found` → `NOT_FOUND`. */
 export function problemCode(slug: ProblemSlug): string {
   return slug.replaceAll("-", "_").toUpperCase();
 }

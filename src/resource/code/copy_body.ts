@@ -16,7 +16,7 @@ export function copyBody(value: unknown, levels = maxLevels): unknown {
   switch (typeof value) {
     case "number":
       if (!Number.isFinite(value)) throw unusable("a number in it is not finite");
-      // JSON has no negative zero.
+      // `JSON.stringify` writes a negative zero as 0, too.
       return value === 0 ? 0 : value;
     case "bigint":
       return numberOrBigint(value);

@@ -48,11 +48,10 @@ const noParameters: ReadonlySet<string> = new Set();
 const none: Query = new Map();
 
 /**
- * Parses the parameters of a raw query. Throws a 400 for a repeated parameter, and for an unknown
- * parameter that looks like a part of an unencoded filter. With `strict`, also throws for a
- * misspelt parameter, for a filter of PostgREST, and for very many unknown parameters, because a
- * list without its filter could have too many rows. `more` contains the parameters of only this
- * endpoint.
+ * Parses a raw query. Throws a 400 for a repeated parameter, and for an unknown parameter that
+ * looks like a part of an unencoded filter. With `strict`, also throws for misspelt, for
+ * PostgREST's and for very many unknown parameters: a list without its filter could have too many
+ * rows. `more` contains the parameters of only this endpoint.
  */
 export function parseQuery(raw: string, strict = true, more = noParameters): Query {
   if (raw === "") return none;

@@ -111,7 +111,6 @@ class SpoolFile {
     this.#remove = remove;
   }
 
-  /** Creates the file, which only the user of the process can read. */
   static async open(): Promise<SpoolFile> {
     const { mkdtemp, open, rm } = await import("node:fs/promises");
     const { tmpdir } = await import("node:os");
