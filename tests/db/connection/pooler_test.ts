@@ -147,7 +147,7 @@ testOnPooler("openDatabase accepts a primary and a pooler, and no other name", a
   await assertRejects(
     () => openDatabase(unknown),
     Error,
-    "several servers are { primary: URL, pooler: URL }",
+    "several servers are { primary: URL, pooler: URL, replicas: [URL] }",
   );
 });
 
