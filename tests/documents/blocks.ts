@@ -113,7 +113,8 @@ function blocksOf(document: string, text: string): readonly Block[] {
 }
 
 function textsOfTests(): readonly string[] {
-  const folder = `${root}tests/documents/`;
-  return [...Deno.readDirSync(folder)].filter(({ name }) => name.endsWith("_test.ts"))
-    .map(({ name }) => Deno.readTextFileSync(folder + name));
+  return ["tests/documents/", "tests/documents/client/"].flatMap((folder) =>
+    [...Deno.readDirSync(root + folder)].filter(({ name }) => name.endsWith("_test.ts"))
+      .map(({ name }) => Deno.readTextFileSync(root + folder + name))
+  );
 }

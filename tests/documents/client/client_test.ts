@@ -4,14 +4,14 @@ import { signal } from "@preact/signals-core";
 import { act, createElement } from "react";
 import { derived, writable } from "svelte/store";
 import { Window } from "happy-dom";
-import { all, createApp, integer, openDatabase, resource, table, text } from "../../mod.ts";
-import { passwordAuth } from "../../exports/auth.ts";
-import * as client from "../../exports/client.ts";
-import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { insertRows } from "../support/http.ts";
-import { fastEnvironment } from "../client/support/fast_environment.ts";
-import { eventually } from "../client/support/posts_page.ts";
-import { block, runFragment } from "./blocks.ts";
+import { all, createApp, integer, openDatabase, resource, table, text } from "../../../mod.ts";
+import { passwordAuth } from "../../../exports/auth.ts";
+import * as client from "../../../exports/client.ts";
+import { systemRuntime } from "../../../src/runtime/system_runtime.ts";
+import { insertRows } from "../../support/http.ts";
+import { fastEnvironment } from "../../client/support/fast_environment.ts";
+import { eventually } from "../../client/support/posts_page.ts";
+import { block, runFragment } from "../blocks.ts";
 
 const authors = table("authors", { id: integer().primaryKey(), name: text().notNull() });
 const posts = table("posts", {
