@@ -48,7 +48,7 @@ function comparisonKey({ column, path, operator, values }: Comparison): string {
     operand(value, operator) ??
       (path === undefined ? canonicalValueText(value, column) : JSON.stringify(value))
   );
-  // The order of a list matters only for custom operators. For other operators, it is a set.
+  // Only custom operators depend on the order of a list.
   const isSet = operator.takes === "list" || operator.takes === "items";
   const operands = isSet ? sortedOnce(texts) : texts;
   const [symbol] =

@@ -56,7 +56,7 @@ export interface Related {
   readonly filter: Filter;
   /** The filter over the link table of `manyToMany`, or `all` for other relations. */
   readonly links: Filter;
-  /** True if the matching related rows are found once, which is faster if many rows share them. */
+  /** True if the database finds the matching related rows once, instead of for each row. */
   readonly once?: boolean;
 }
 

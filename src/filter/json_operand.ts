@@ -4,7 +4,7 @@ import { InvalidValue } from "../schema/kind.ts";
 import { requireStorableText } from "../schema/kinds/text_kind.ts";
 import type { Literal } from "./syntax/filter_syntax.ts";
 
-/** The type of an operand is that of the literal in the filter: documents declare no types. */
+/** The form of a literal determines its operand's type, because documents declare no types. */
 export type JsonOperand = string | boolean | JsonNumberOperand;
 
 export interface JsonNumberOperand {

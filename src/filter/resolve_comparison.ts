@@ -21,7 +21,7 @@ export interface ComparedField {
   readonly safeNumbers?: boolean;
 }
 
-/** The column's kind determines how values are parsed; in a document, the literal's form does. */
+/** Parses values by the column's kind or, in a document, by the form of the literal. */
 export function resolveComparison(
   syntax: ComparisonSyntax,
   field: ComparedField,

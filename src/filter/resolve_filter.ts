@@ -138,7 +138,7 @@ export function unknownField(
   context: FilterContext,
   field = path.join("."),
 ): Problem {
-  // Unknown and forbidden names have the same message, so that it does not reveal existing names.
+  // Unknown and forbidden names have the same message, which must not reveal that a name exists.
   const reason = `there is no field of this name to filter by${suggestion(path, context)}`;
   const shown = excerptOf(path.length === 1 ? path.join() : field);
   return filterError(

@@ -111,7 +111,7 @@ export class Admission implements IdempotentAdmission, Debit {
     this.#budget?.refundExcess(items);
   }
 
-  /** Call this for every response: a 422, except `query-too-expensive`, frees the proof of work. */
+  /** After a 422, except `query-too-expensive`, lets the client use its proof of work again. */
   returnSolution(answer: unknown): MaybePromise<void> {
     if (this.#work === null || typeof answer !== "object" || answer === null) return;
     const isRefused = "status" in answer && answer.status === 422 &&

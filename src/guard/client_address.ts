@@ -1,6 +1,6 @@
 /**
- * Returns the client's address, or null. Only the last entries of `X-Forwarded-For`, one for each
- * own proxy, are trusted: clients can write the others. If any are missing, the connection counts.
+ * Returns the client's address, or null. Trusts one entry of `X-Forwarded-For` for each own proxy,
+ * from the end, because clients can write the others. With fewer entries, uses the connection.
  */
 export function clientAddress(
   headers: Headers,

@@ -21,7 +21,6 @@ export const sqliteEngine: DatabaseEngine = {
     }),
     creationLock: null,
     searchLock: null,
-    // SQLite can compare values of any types.
     canCompareTypes: () => true,
     allowsForwardReferences: true,
     foldName: (name) => name.toLowerCase(),

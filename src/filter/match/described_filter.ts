@@ -40,8 +40,7 @@ export function describeFilter(
       const { column, operator: { symbols: [operator], takes }, values } = filter;
       const { name: field, kind: type, generated, writeTimestamp, onUpdate } = column;
       const isComputed = generated || writeTimestamp !== null || onUpdate !== undefined;
-      // JSON has no bigints, and a client has neither custom operators nor distinguishes the JSON
-      // document `null` from NULL.
+      // JSON has no bigints. Clients have no custom operators, and treat a JSON `null` like NULL.
       const isSent = takes !== "texts" && type !== "json" &&
         values.every((value) => typeof value !== "bigint");
       return !isComputed && isSent && isCertain(filter)
@@ -70,7 +69,7 @@ export function matchesDescribed(
         stored.set(name, value === null ? null : kinds[kind].fromJson(value, unrestrictedRules));
         return true;
       } catch {
-        // The service refuses the value.
+        // No stored row can have this value, because the service refuses it.
         return false;
       }
     },

@@ -4,7 +4,7 @@ export const filterLimits = {
   /** The maximum depth of parentheses. The brackets of a list do not count. */
   depth: 10,
   comparisons: 100,
-  /** Each comparison of related columns joins up to six tables, with quadratic planning time. */
+  /** Comparisons of related columns. Each joins up to six tables, with quadratic planning time. */
   walks: 16,
   pathNames: 10,
   /** How many names in a path may be whole numbers. SQL tries each as a name and as an index. */

@@ -36,7 +36,6 @@ export function parseFilter(
 }
 
 interface State extends Scanner {
-  /** The offset of each open parenthesis. */
   readonly openedAt: number[];
   comparisons: number;
   values: number;

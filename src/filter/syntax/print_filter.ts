@@ -2,7 +2,7 @@ import { unreachable } from "../../problem/unreachable.ts";
 import type { Comparison, Filter, Related } from "../filter.ts";
 import { quotePath } from "./quoted_name.ts";
 
-/** Prints a filter to be parsed again. `all` is the empty string. `none` never parses. */
+/** Prints a filter in filter syntax: `all` as the empty string, `none` as an invalid filter. */
 export function printFilter(filter: Filter): string {
   switch (filter.kind) {
     case "all":

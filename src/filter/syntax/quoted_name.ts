@@ -1,6 +1,6 @@
 import { invalidParameter } from "../../problem/problem.ts";
 
-/** Quotes names, except of letters, digits, `_ $ - /` that begin with a letter, `_` or `$`. */
+/** Quotes a name, unless it is an identifier, in which `-` and `/` are allowed, too. */
 export function quoteName(name: string): string {
   return /^[\p{L}_$][\p{L}\p{N}_$\-/]*$/u.test(name) ? name : `"${name.replace(/["\\]/g, "\\$&")}"`;
 }

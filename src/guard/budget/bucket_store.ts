@@ -11,7 +11,7 @@ export interface LeaseHolder {
   returnAll(): Promise<void>;
 }
 
-/** For a second after a failure, the store is not called. Unused leases return within 2 seconds. */
+/** Does not call the store for a second after a failure. Returns unused leases within 2 seconds. */
 export class BucketStore {
   readonly #hotKeys: HotKeys;
   readonly #runtime: Runtime;

@@ -15,5 +15,4 @@ export interface Debit {
   refundExcess(items: number): void;
 }
 
-/** Charges nothing, for free operations. */
 export const noDebit: Debit = { charge() {}, refundExcess() {} };

@@ -1,7 +1,7 @@
 import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 import type { KeyChange } from "../../kv/key_change.ts";
 
-/** How many tokens a request needs. With `toFloor`, it accepts fewer if fewer are left. */
+/** How many tokens a request needs. With `toFloor`, fewer are enough if fewer are left. */
 export interface TokenDemand {
   readonly amount: number;
   readonly toFloor: boolean;

@@ -59,7 +59,7 @@ export class LocalTokenAllowance implements LeaseHolder {
       if (2 * this.#held < this.#share && !this.#isLeasing) void this.#prefetchShare(amount);
       return spent;
     }
-    // For a refusal, the store is needed only if the request must return tokens that it has taken.
+    // A refusal needs the store only if the request must return tokens that it has taken.
     if (!toFloor && taken === 0 && this.isKnownShort(amount)) return this.#result(false, 0);
     return this.#takeFromStore(demand);
   }

@@ -36,7 +36,7 @@ export class RequestBudget {
     return Math.min(this.#cost, this.capacity) - this.#taken;
   }
 
-  /** A batch counts in full even above the capacity: the largest must not get easy challenges. */
+  /** Counts the whole cost, even above the capacity, so that large batches get hard challenges. */
   get deficit(): number {
     return this.#cost - this.#taken - Math.max(0, this.#lastTake?.left.tokens ?? 0);
   }
@@ -96,7 +96,7 @@ export class RequestBudget {
   }
 }
 
-/** The limit is exact when few tokens are left. When many are left, a process leases some. */
+/** Limits exactly when few tokens are left. Otherwise, each process leases tokens in advance. */
 export class RateLimiter {
   readonly limit: BucketPolicy;
   readonly id: string;

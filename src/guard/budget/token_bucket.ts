@@ -1,7 +1,6 @@
 import type { BudgetClassOptions } from "./budget_options.ts";
 import type { RateLimitOptions } from "../resource_protection_options.ts";
 
-/** A caller's tokens at some time. */
 export interface Bucket {
   readonly tokens: number;
   /** The time when the tokens were counted, or when the time window began, in ms since 1970. */
@@ -72,7 +71,7 @@ function policyOf(name: string, capacity: number, spanMs: number): string {
   return `"${name}";q=${Math.floor(capacity)}${window}`;
 }
 
-/** Ignores small differences: two processes could refill twice. After a jump, `now` counts. */
+/** Keeps `at` if the clocks differ slightly, so that two processes do not refill twice. */
 function afterClockJump(at: number, now: number): number {
   return at - now <= skewMs ? at : now;
 }

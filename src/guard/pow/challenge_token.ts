@@ -10,7 +10,6 @@ export interface PowChallenge {
   readonly fingerprint: Uint8Array;
 }
 
-/** The content of a verified token. */
 export interface OpenedToken extends PowChallenge {
   /** The token's authentication code, by which the challenge is identified. */
   readonly id: string;

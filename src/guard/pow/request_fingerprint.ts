@@ -15,7 +15,7 @@ export interface FingerprintedRequest {
 /** Length of a fingerprint in bytes. 192 bits are too many for a collision search. */
 export const fingerprintBytes = 24;
 
-/** Returns a request's fingerprint. Hashed lengths prevent that bytes move between fields. */
+/** Returns a request's fingerprint. Hashes the lengths, so that no byte moves to another field. */
 export function fingerprintOf(request: FingerprintedRequest): Uint8Array {
   const { method, path, query, body, userId } = request;
   // JSON distinguishes null from any id, and a lone surrogate from U+FFFD.

@@ -122,7 +122,7 @@ export class SqliteDriver implements Driver {
       try {
         kind = reader.kindOf(statement.text);
       } catch (error) {
-        // Only the writing connection accepts triggers that contain strings in double quotes.
+        // Only the writer can compile a statement whose triggers contain strings in double quotes.
         if (writer === null) throw error;
         kind = writer.connection.kindOf(statement.text);
       }
@@ -140,7 +140,7 @@ export class SqliteDriver implements Driver {
       }
     } catch (error) {
       const { busyRetry, library, file, writer } = this.#options;
-      // A killed program can have left a transaction open. Only a writing connection can undo it.
+      // A read-only connection cannot undo the transaction of a killed program. `endJournal` can.
       const isLeft = writer === null && isUnwritable(library.errorName(error)) && file.hasChanges();
       if (isLeft) endJournal(library, file.path);
       return isLeft || busyRetry.isBusy(error)
@@ -177,12 +177,11 @@ export class SqliteDriver implements Driver {
     const { reader } = this.#options;
     this.#presence?.require();
     const result = read(statement);
-    // The promise can reject, for example because a thread has found the file damaged.
     if (!("rows" in result)) {
       return result.catch((error) => Promise.reject(this.#translated(error)));
     }
     if (result.rows.length === 0 && reader.inTransaction) {
-      // A savepoint has begun a transaction on the connection that all requests share.
+      // The statement was a SAVEPOINT: it has begun a transaction on the shared connection.
       reader.run({ text: "ROLLBACK", values: [] });
       refuseTransactionBoundary();
     }

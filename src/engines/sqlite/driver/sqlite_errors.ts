@@ -20,7 +20,9 @@ function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
   return new DatabaseError("check", error, null, { message, status: null });
 }
 
-/** Returns an SQLITE_ERROR's kind. Only messages of foreign keys and triggers name a schema. */
+/**
+ * Returns an SQLITE_ERROR's kind. Only foreign keys, triggers and views name tables as `main.x`.
+ */
 function otherKind(error: unknown): DatabaseErrorKind {
   const message = error instanceof Error ? error.message : "";
   return /^(?:no such table: main\.|foreign key mismatch - |no such collation sequence: )/.test(

@@ -203,7 +203,7 @@ export async function openWriter(
   }
 }
 
-/** Throws if SQLite has opened the file for reading only, which it does without an error. */
+/** Throws if the file can only be read. SQLite reports no error when it opens such a file. */
 function requireWritable(run: (text: string) => unknown, { isBusy }: BusyRetry): void {
   try {
     run("BEGIN IMMEDIATE");

@@ -1,7 +1,7 @@
 import type { SqlValue } from "../../../sql/fragment.ts";
 
 export interface SqliteLibrary {
-  /** The name that claims a file: a second library would release the first library's locks. */
+  /** The claim on a file contains this name: two libraries would release each other's locks. */
   readonly name: string;
   /** Opens a file and loads extensions. If an extension does not load, the error has no code. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;
@@ -38,7 +38,7 @@ export interface SqliteStatement {
   readonly returnsRows: boolean;
   columnNames(): readonly string[];
   run(values: readonly SqlValue[]): number;
-  /** With `exact`, integers are bigints. Otherwise null if an integer does not fit a number. */
+  /** Integers are bigints if `exact`. Otherwise, returns null if one does not fit a number. */
   all(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
   first(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
 }

@@ -102,7 +102,7 @@ function leaveWal(file: OpenFile, path: string): void {
 const isSequences = "name = 'sqlite_sequence'";
 const isCounted = "type = 'table' AND sql LIKE '%AUTOINCREMENT%'";
 
-/** SQLite refuses to drop `sqlite_sequence`: it is renamed, and a new connection drops it. */
+/** SQLite refuses to drop `sqlite_sequence`. Under another name, a new connection can drop it. */
 function removeSequences(file: OpenFile, path: string): void {
   file.allowSchemaWrites();
   file.run("PRAGMA writable_schema = ON");

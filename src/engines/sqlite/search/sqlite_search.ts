@@ -234,7 +234,7 @@ class FullTextTable implements DocumentTable {
 /** The version of the index format. Indexes of other versions are rebuilt. */
 const shapeVersion = 3;
 
-/** Only spaces separate words: combining marks, and letters unknown to SQLite, do not. */
+/** Only spaces separate words. Combining marks and letters unknown to SQLite belong to words. */
 const tokenizer = "unicode61 remove_diacritics 0 categories 'L* N* M* C*'";
 
 /** Returns each term as a quoted phrase, in which nothing is an operator. */
@@ -251,7 +251,9 @@ function padWords(words: string): string {
   return words === "" ? "" : ` ${words.replaceAll(" ", "  ")} `;
 }
 
-/** BM25 (lowest is best) without statistics of other documents: they reveal unreadable rows. */
+/**
+ * Computes BM25 (lowest is best) without statistics of other documents, which can be unreadable.
+ */
 function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const length = join(fields.map(({ column }) => sql`length(${column})`), " + ");
   const half = sql`(${rawSql(`${saturation} + (`)}${length}${rawSql(`) / ${lengthScale}`)})`;

@@ -35,8 +35,8 @@ export interface SqliteTrigger {
 }
 
 /**
- * The order is that of creation: SQLite runs the last trigger first. Only built-in functions are
- * used, because every program that writes runs the triggers.
+ * Returns the triggers in the order of their creation, because SQLite runs the last trigger first.
+ * The triggers use only built-in functions, because every program that writes runs them.
  */
 export function sqliteLogTriggers(
   table: RecordedTable,

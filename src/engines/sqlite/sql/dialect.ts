@@ -67,7 +67,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
       isAny(column) ? sql`CAST(${identifier(column.dbName)} AS TEXT)` : operand(column),
     indexed: () => null,
     ordered: (column) => columnOf(column),
-    // Numbers need no collation: equal numbers are always read as the same value.
+    // Only strings need the collation: equal numbers are always read as the same value.
     distinguished: (columns) =>
       columns.map(({ dbName }) => sql`${identifier(dbName)}${binaryCollation}`),
     bound: (value, column) => sql`${encode(value, column)}`,
@@ -111,10 +111,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
   };
 }
 
-/**
- * Hides values by a unary plus: SQLite prepares a statement again for each value it considers. If
- * values could improve a plan, only reads by key hide them.
- */
+/** Adds a unary plus to values: otherwise, SQLite prepares the statement again for each value. */
 export function hidingValues(dialect: Dialect): Dialect {
   return {
     ...dialect,
@@ -140,14 +137,14 @@ function selected(column: ColumnInfo): Fragment {
   return column.looseCollation ? sql`${name}${binaryCollation}` : name;
 }
 
-/** Makes equality exact. For a column that is already BINARY, its index can still be used. */
+/** Makes equality exact. The index of a column with BINARY as its collation can still be used. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
   const value = columnOf(column, row);
   const isExisting = (column.kind === "text" || column.exactCase) && column.existingType !== null;
   return isExisting ? sql`${value}${binaryCollation}` : value;
 }
 
-/** A column can convert values, write a timestamp in several ways, or have an unknown collation. */
+/** In an existing table, a column's type, timestamp format or collation can change comparisons. */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
   if (isAny(column)) return "never";
@@ -263,7 +260,7 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
   return encoded !== null && encoded >= stored && encoded <= stored;
 }
 
-/** Finds the first rows of each key with a limit. Numbering all took 400 ms for 270,000 rows. */
+/** Searches the rows of each key with a LIMIT. Numbering all took 400 ms for 270,000 rows. */
 function firstOfEach(rows: RowsOfKeys): Fragment {
   const { names: { list, ordinal }, keys, table, columns, where, order, limit, maxRows } = rows;
   const key = join(rows.primaryKey.map((column) => operand(column)), ", ");

@@ -61,10 +61,7 @@ const maxTerms = 400;
 const moreName = "$more";
 const bytesHead = '{"$bytes":"';
 
-/**
- * JSON has no bytes: `json_object` would fail for bytes, and so would the write. A string remains a
- * string, even if its content looks like JSON.
- */
+/** Wraps bytes in an object, because `json_object` would fail for bytes, and so would the write. */
 function membersText(columns: readonly ImageColumn[], valueOf: (name: string) => string): string {
   const members = columns.slice(0, maxMembers).map(({ name }) => {
     const value = valueOf(name);
@@ -78,9 +75,8 @@ function membersText(columns: readonly ImageColumn[], valueOf: (name: string) =>
 }
 
 /**
- * Returns SQL for a second line with the floating-point numbers, if any: SQLite writes them into
- * JSON inexactly. The expression is long, and every program that writes to the table compiles it,
- * so one query applies it to all columns.
+ * Returns SQL for a second line with the exact floating-point numbers, which JSON would round. One
+ * query converts all columns, so that each writing program compiles the long expression only once.
  */
 function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => string): string {
   const types = columns.map(({ name }) => `typeof(${valueOf(name)})`);
@@ -93,8 +89,8 @@ function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => s
 }
 
 /**
- * SQL for the whole part of a number, and for 2^62 times the rest: exact integers, because the text
- * of a number depends on the library. Other numbers are scaled in steps of 2^62.
+ * SQL that writes a number as two exact integers, its whole part and 2^62 times the rest, because
+ * the text of a number depends on the library. Numbers out of range are first scaled by 2^62.
  */
 const exactReal = exactRealOf("value");
 

@@ -131,7 +131,7 @@ export const exactSumAggregate = {
   },
   result(sum: ExactSumState): string | null {
     if (sum.isEmpty) return null;
-    // A sum of millionths has at most 15 digits, so the double's shortest form is the exact sum.
+    // If the sum in millionths has at most 15 digits, the double's shortest form is the exact sum.
     const isShort = sum.exact === nothing && Math.abs(sum.millionths) < 1e15;
     if (!isShort) flushMillionths(sum);
     const plain = isShort ? String(sum.millionths / 1e6) : printExactDecimal(sum.exact);

@@ -135,7 +135,7 @@ function isAbsent(table: RecordedTable, schemaPrefix: string): string {
         quoteText(`$.${JSON.stringify(column.name)}`)
       })`
     ).join(" AND ");
-  // In the form that notes contain, floating-point numbers and bytes cannot be used to find a row.
+  // A note encodes floating-point numbers and bytes, so a row with such a key cannot be looked up.
   const isPlain = rowId !== null
     ? ""
     : `"row" NOT LIKE '%\n%' AND "row" NOT LIKE '%"$bytes"%' AND `;
@@ -151,8 +151,8 @@ function recordReplaced(
   const { rowId, values } = conflictKeys("NEW", table);
   const hasConflict = `rival IN (${[...rowId, ...values].join(", ")})`;
   const isTaken = `"row" = ${rowText("NEW", table)}`;
-  // Without a row id, a noted row cannot be looked up. But no row is in conflict with the new row
-  // after the write, so a noted row that was in conflict is gone.
+  // Without a row id, the noted rows are not looked up: after the write, no row is in conflict with
+  // the new row, so a noted row that was in conflict is gone.
   const isGone = table.rowId === null ? "1" : `${isTaken} OR ${isAbsent(table, schemaPrefix)}`;
   const all = [
     notes,

@@ -13,7 +13,7 @@ import { writeJson } from "../../../schema/exact_json.ts";
 import { isAny } from "../../../schema/structured/structured_value.ts";
 
 export const sqliteImages: ImageDialect = {
-  // Each row is a SELECT in a UNION ALL. SQLite allows 500.
+  // Each row is a SELECT in a UNION ALL, of which SQLite allows 500.
   maxRows: 100,
   // A batch never mixes numbers and strings in a column, because SQLite would convert the strings.
   batchKey: (row, columns) =>
@@ -22,13 +22,11 @@ export const sqliteImages: ImageDialect = {
 };
 
 /**
- * Returns one table expression: an empty SELECT of the table, and then the values by UNION ALL.
- * SQLite takes the columns' affinity and collation from the first SELECT, unless a later SELECT can
- * have a value of another class. The casts prevent that, and do not change valid values.
- *
- * An invalid value, such as a string in a number column, is not cast, so the column has no
- * affinity, and SQLite does not convert a compared value to a number. The compared value could not
- * equal the invalid value anyway.
+ * Returns one table expression: an empty SELECT of the table, and then a SELECT for each row.
+ * SQLite takes a column's affinity and collation from the first SELECT, unless a later value can
+ * have another class. The casts prevent that, and do not change valid values. An invalid value,
+ * such as a string in a number column, is not cast. Its column then has no affinity, so SQLite does
+ * not convert a compared value, which could not equal the invalid value anyway.
  */
 function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
   const names = columns.map(({ dbName }) => identifier(dbName));

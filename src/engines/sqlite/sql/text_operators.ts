@@ -9,7 +9,7 @@ import { textTimeCheck } from "./time_check.ts";
 /** The SQL function of case folding (`fold`), because SQLite itself folds only ASCII. */
 export const foldFunctionName = "service_fold";
 
-/** GLOB would compare a long part at each position of a string, and cannot be aborted. */
+/** The SQL function for LIKE with long parts: GLOB is slow for them, and cannot be aborted. */
 export const likeFunctionName = "service_like";
 
 /** The text operators, without LIKE, which can block the process for seconds on a long literal. */
@@ -69,7 +69,7 @@ function startsWith(operand: Fragment, argument: string): Fragment {
 }
 
 function endsWith(operand: Fragment, argument: string): Fragment {
-  // substr(v, 0) would return the whole string instead of the empty string at its end.
+  // For an empty argument, substr(v, 0) would return the whole string.
   if (argument === "") return contains(operand, "");
   return sql`substr(${operand}, ${-countCodePoints(argument)}) = ${argument}`;
 }

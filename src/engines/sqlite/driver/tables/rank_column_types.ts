@@ -61,13 +61,13 @@ function declaredKind(declared: string, name: string): ColumnKind | null {
   const found = kindEntries(declaredKinds).find(([_kind, own]) => own?.[0].test(name) === true);
   if (found === undefined) return null;
   const [kind, own] = found;
-  // A kind needs a fitting affinity: for SQLite, STRING is NUMERIC, and TEXT_OR_INT is INTEGER.
+  // The affinity must fit, too: the name TEXT_OR_INT contains TEXT, but has the affinity INTEGER.
   return own?.[1]?.includes(affinityOfType(declared)) === false ? null : kind;
 }
 
 const numeric: readonly Affinity[] = ["INTEGER", "NUMERIC"];
 
-/** For each kind (the first match counts): its type names, and the affinities that fit it. */
+/** The names of each kind's types (the first match is used), and the affinities that fit it. */
 const declaredKinds: Readonly<
   Record<ColumnKind, readonly [names: RegExp, affinities?: readonly Affinity[]] | null>
 > = {
@@ -85,7 +85,7 @@ const declaredKinds: Readonly<
   bigint: null,
 };
 
-/** Returns a column's type by its values. Outside of REAL columns, `real` would round integers. */
+/** Returns a type by the values. Only REAL columns are `real`, which would round large integers. */
 function storedShape(sample: readonly SqlValue[], affinity: Affinity): InferredType {
   if (sample.every(isInteger)) return { ...plain, kind: "integer" };
   const areNumbers = sample.every((value) =>

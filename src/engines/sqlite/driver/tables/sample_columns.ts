@@ -24,7 +24,7 @@ export function inferSampledColumn(
   values: readonly SqlValue[],
   { dialect, isKey = false }: { readonly dialect: Dialect; readonly isKey?: boolean },
 ) {
-  // All values of a key must fit its kind: no request could name a key that does not fit.
+  // All values of a key must fit its type, because no request could name a key that does not fit.
   const typical = isKey ? values.filter((value) => value !== null) : typicalValues(type, values);
   const fitting = fittingType(rankColumnTypes(type, typical), typical, dialect);
   return {

@@ -4,7 +4,7 @@ export interface TableListEntry {
   readonly sql: string;
 }
 
-/** Recognizes the tables of a module that the library lacks by the names of common modules. */
+/** Returns the shadow tables, recognized by common names if the library lacks their module. */
 export function shadowTables(
   listed: readonly TableListEntry[],
   modules: ReadonlySet<string>,
