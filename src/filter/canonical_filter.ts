@@ -11,7 +11,7 @@ import {
   outOperator,
 } from "./operators/operator_registry.ts";
 
-/** Equal strings mean equivalent filters. Order, repetition, aliases, parentheses are ignored. */
+/** Equal strings mean equivalent filters. Order, repetitions and aliases have no effect. */
 export function canonicalFilterText(filter: Filter): string {
   switch (filter.kind) {
     case "all":

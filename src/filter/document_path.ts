@@ -11,7 +11,7 @@ export interface DocumentPath {
   readonly path: JsonPath;
 }
 
-/** Null unless the first name is a JSON column with a path. Throws a 400 for a long path. */
+/** Returns null unless a JSON column and a path in it are named. Throws a 400 for a long path. */
 export function documentPathOf(
   text: string,
   columns: readonly ColumnInfo[],

@@ -156,7 +156,7 @@ interface Unreconciled {
   isUsedUp: boolean;
 }
 
-/** Buckets refill within `ttlMs`. A process reports to the store only after each mebibyte. */
+/** Limits the bytes of each client's stored responses. Reports to the store after each mebibyte. */
 function createResponseStorageShares(
   ttlMs: number,
   limiterOf: (policy: BucketPolicy) => RateLimiter,

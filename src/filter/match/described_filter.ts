@@ -22,7 +22,7 @@ export type DescribedFilter =
     readonly values: readonly unknown[];
   };
 
-/** Describes a filter. A comparison that memory may decide differently becomes `unknown`. */
+/** Describes a filter. A comparison becomes `unknown` if its result in memory can be different. */
 export function describeFilter(
   filter: Filter,
   isCertain: CertifiedComparisons["isCertain"],

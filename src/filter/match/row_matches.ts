@@ -48,10 +48,7 @@ export interface RowImage {
 /** The key of a row's stored forms. Copies of a row omit them: a copy can have other values. */
 const storedForms = Symbol("stored forms");
 
-/**
- * Attaches stored values that a decoded row cannot represent, because filters must be evaluated on
- * stored values: the JSON document `null`, an unusual timestamp, bytes in a string column.
- */
+/** Attaches the stored values that a decoded row loses, such as the JSON document `null`. */
 export function attachStoredForms(
   row: Row,
   stored: readonly SqlValue[],

@@ -33,7 +33,7 @@ export interface Operator {
   readonly symbols: readonly [string, ...string[]];
   /** The kind of operands that the operator takes. */
   readonly takes: OperatorTakes;
-  /** True if the operand `null` means IS NULL, false for IS NOT NULL, null if it is an error. */
+  /** The operand `null` means IS NULL if true, IS NOT NULL if false, and is an error if null. */
   readonly nullMeans: boolean | null;
   /** True if the operator has a result for NULL. With every other operator, NULL never matches. */
   readonly testsNull: boolean;

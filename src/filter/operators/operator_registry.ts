@@ -46,7 +46,7 @@ export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
 /** The operator `=nbetween=` on two values: negates `=between=`, except that NULL never matches. */
 export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);
 
-/** If the index treats different values as equal, a second condition excludes the inexact ones. */
+/** Adds an exact condition if the index treats different values as equal. */
 export function equalitySql(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
   const exact = sql`${dialect.operand(column)} ${test}`;
   const indexed = dialect.indexed(column);

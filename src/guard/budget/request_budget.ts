@@ -96,7 +96,7 @@ export class RequestBudget {
   }
 }
 
-/** Limits exactly when few tokens are left. Otherwise, each process leases tokens in advance. */
+/** The limit is exact if few tokens are left. Otherwise, each process leases tokens in advance. */
 export class RateLimiter {
   readonly limit: BucketPolicy;
   readonly id: string;

@@ -24,7 +24,7 @@ const maxWaitMs = 5_000;
 /** The header Retry-After if the provider does not respond, in seconds. */
 const retryAfter = "5";
 
-/** Creates the CAPTCHA challenges. Any verdict except an explicit pass is a refusal. */
+/** Creates the CAPTCHA challenges. Only an explicit pass is accepted. */
 export function createCaptchaChallenges(parts: CaptchaChallengesOptions) {
   const { verifier, tokenHeader, store, runtime } = parts;
   const { provider, siteKey } = verifier;
@@ -48,8 +48,7 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions) {
     // The values of a header that was sent twice are joined by ", ", which this pattern rejects.
     if (!/^[\x21-\x7e]{1,8192}$/.test(token)) return "malformed";
     const id = createHash("sha256").update(token).digest("base64url");
-    // Claims the token before its verification, so that only one of several concurrent requests
-    // with this token calls the verifier: the provider might accept the token twice.
+    // Claims the token first, because the provider might accept it in two concurrent requests.
     const claim = await claimToken(id);
     if (claim === null) return "replayed";
     const answer = await callVerifier(verifier, { token, ...conditions }, runtime);
@@ -122,9 +121,8 @@ function normalizeAnswer(given: unknown): CaptchaAnswer {
 }
 
 /**
- * Creates the function that claims a CAPTCHA token by its hash, for the first caller in all
- * processes. The claim is revoked if the provider returns no verdict, so that the token can be sent
- * again. Rejects with a `StoreError` if the store fails.
+ * Creates the function that claims a CAPTCHA token for the first caller in all processes. A claim
+ * is revoked if the provider returns no verdict. Rejects with a `StoreError` if the store fails.
  */
 function createTokenClaims(store: KeyValue) {
   // Remembers used tokens, so that they are refused without calling the store.

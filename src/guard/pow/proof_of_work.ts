@@ -117,7 +117,7 @@ export class RequestProofOfWork {
     this.#guarded = guarded;
   }
 
-  /** Throws a 428 without work for the operation (`gate`), the budget (`overflow`), or both. */
+  /** Throws a 428 if work for the operation (`gate`) or the budget (`overflow`) is missing. */
   async require(
     demand: { readonly gate: boolean; readonly overflow: boolean },
     gates: readonly PowGate[],

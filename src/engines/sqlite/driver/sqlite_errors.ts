@@ -20,9 +20,7 @@ function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
   return new DatabaseError("check", error, null, { message, status: null });
 }
 
-/**
- * Returns an SQLITE_ERROR's kind. Only foreign keys, triggers and views name tables as `main.x`.
- */
+/** Returns an SQLITE_ERROR's kind. Only foreign keys, triggers and views qualify table names. */
 function otherKind(error: unknown): DatabaseErrorKind {
   const message = error instanceof Error ? error.message : "";
   return /^(?:no such table: main\.|foreign key mismatch - |no such collation sequence: )/.test(
@@ -32,7 +30,7 @@ function otherKind(error: unknown): DatabaseErrorKind {
     : "other";
 }
 
-/** SQLite says "unknown" or "no such function", depending on where the name occurs. */
+/** Finds the missing part in a message. SQLite writes "unknown" or "no such", by the place. */
 export function missingFunctionOrCollation(
   message: string,
 ): { readonly name: string; readonly reason: string } | null {

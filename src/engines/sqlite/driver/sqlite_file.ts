@@ -213,7 +213,7 @@ function requireWritable(run: (text: string) => unknown, { isBusy }: BusyRetry):
     throw error;
   }
   try {
-    // BEGIN itself succeeds without the right to write.
+    // BEGIN also succeeds without permission to write, so this statement writes.
     run("PRAGMA user_version = 0");
   } finally {
     run("ROLLBACK");

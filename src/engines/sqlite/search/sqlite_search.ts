@@ -149,7 +149,7 @@ class FullTextTable implements DocumentTable {
     } WHERE doc = "_doc"`;
   }
 
-  /** Returns the matches among rows. Without CROSS JOIN, SQLite would read all matches. */
+  /** Returns which rows of `within` match. Without CROSS JOIN, SQLite would read all matches. */
   #foundWithin(within: Fragment, query: SearchQuery): Fragment {
     const keys = this.#keys.map((_key, position) => matchKeyColumn(position));
     const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRankColumn}`;
@@ -251,9 +251,7 @@ function padWords(words: string): string {
   return words === "" ? "" : ` ${words.replaceAll(" ", "  ")} `;
 }
 
-/**
- * Computes BM25 (lowest is best) without statistics of other documents, which can be unreadable.
- */
+/** Computes BM25 (lowest is best) without statistics of other documents, which may be hidden. */
 function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const length = join(fields.map(({ column }) => sql`length(${column})`), " + ");
   const half = sql`(${rawSql(`${saturation} + (`)}${length}${rawSql(`) / ${lengthScale}`)})`;

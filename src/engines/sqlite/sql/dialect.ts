@@ -97,8 +97,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     // SQLite's date functions have a precision of milliseconds.
     timestampStepMicros: 1_000,
     currentTimestampSql: "strftime('%Y-%m-%dT%H:%M:%f', 'now') || '000Z'",
-    // SQLite has no keyword DEFAULT for a value, so the default expression of the table's
-    // definition is used. The line break after it ends a comment in the expression.
+    // SQLite has no keyword DEFAULT for a value. The line break ends a comment in the expression.
     columnDefault: ({ default: source }) =>
       rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql}\n)` : "NULL"),
     estimate: null,

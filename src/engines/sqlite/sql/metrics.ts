@@ -29,8 +29,8 @@ function ofIntegers(column: ColumnInfo, metric: (sum: Fragment) => Fragment): Fr
 }
 
 /**
- * SQLite's `sum()` fails beyond 64 bits and adds decimals as doubles. An exact number is a
- * {@link toSortableDecimal} string until it is decoded.
+ * Computes exact sums, because SQLite's `sum()` fails beyond 64 bits and adds decimals as doubles.
+ * An exact number is a {@link toSortableDecimal} string until it is decoded.
  */
 export const sqliteMetrics: MetricDialect = {
   // In an existing NOCASE column, the minimum could be any of several equal strings.

@@ -2,7 +2,7 @@ import { firstCodePoints } from "../../../sql/code_points.ts";
 import type { PreviewDialect } from "../../../sql/preview_dialect.ts";
 import { identifier, sql } from "../../../sql/fragment.ts";
 
-/** Reads a string's beginning as bytes, four for each character: `substr` ends at U+0000. */
+/** Cuts a string as bytes, four for each character, because `substr` stops at U+0000. */
 export const sqlitePreview: PreviewDialect = {
   selected({ dbName }, length) {
     const name = identifier(dbName);

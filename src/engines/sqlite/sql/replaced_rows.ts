@@ -201,7 +201,7 @@ function rowText(row: string, { key, rowId }: RecordedTable): string {
   return rowId === null ? imageJson(key, columnSqlOf(row)) : `${row}.${quoteIdentifier(rowId)}`;
 }
 
-/** Returns the row id and unique values of a note. A row id that SQLite assigns is unknown yet. */
+/** Returns SQL for the row id and the unique values of a row, by which conflicts are found. */
 function conflictKeys(
   row: string,
   table: RecordedTable,

@@ -10,7 +10,7 @@ interface WrittenTable {
   readonly columns: readonly { readonly name: string; readonly generated: boolean }[];
 }
 
-/** Returns tables whose writes SQLite cannot prepare: they use a function of another program. */
+/** Returns tables that cannot be written, because a function of another program is missing. */
 export async function refusedWrites(
   driver: Driver,
   tables: readonly WrittenTable[],
