@@ -14,7 +14,6 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { Buffer } from "node:buffer";
 import type { ResponseStorageShares } from "./answer_shares.ts";
 
-/** A request with an Idempotency-Key. A repeated request must have equal values of all members. */
 interface IdempotentRequest {
   readonly key: string;
   /** Identifies the caller, so that a caller never receives another caller's response. */
@@ -48,7 +47,7 @@ export type RequestClaim = IdempotencyClaim & { readonly share: string };
 interface IdempotentWork {
   execute(claim: RequestClaim): Promise<RequestExecution>;
   authorize(): Promise<void>;
-  /** Counts a stored response as being sent. Throws if too many responses are being sent. */
+  /** Counts a replayed response as in flight. Throws if too many responses are in flight. */
   send(reply: Reply): void;
 }
 
@@ -71,9 +70,9 @@ export async function answerOnce(
   admission: IdempotentAdmission | null,
 ): Promise<Reply> {
   const claim = claimFor(request, context);
-  // If the limits will probably refuse the request, they are checked before the key is claimed.
-  // A flood of requests then does not fill the store. Otherwise they are checked after the claim:
-  // only one of several equal requests then uses up a solved challenge or the last token.
+  // If the limits will probably refuse the request, checks them before the claim, so that a flood
+  // of requests does not fill the store. Otherwise checks them after the claim, so that equal
+  // concurrent requests use up only one solved challenge or token.
   const isDoubtful = admission !== null && await admission.isDoubtful();
   if (isDoubtful) {
     const found = await context.store.find(claim);
@@ -116,7 +115,7 @@ export function inFlightProblem(): Problem {
   );
 }
 
-/** Returns the claim of a request. Hashing the parts as JSON keeps them apart. */
+/** Returns a request's claim. Hashes JSON, because concatenated strings could be ambiguous. */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): RequestClaim {
   const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
   // If the readable fields have changed, the hash differs, so the stored response is not replayed.
@@ -127,7 +126,7 @@ function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): R
     // The line break separates the JSON, which has no line breaks, from the body.
     fingerprint: hashOf(`${head}\n`, body),
     owner: bytesToHex(random.bytes(16)),
-    // The client is hashed, because the store must contain no ids and no addresses.
+    // The store must contain no ids and no addresses, so it contains only a hash of the client.
     share: hashOf(JSON.stringify(share)),
   };
 }
@@ -150,7 +149,7 @@ async function replay(
     );
   }
   if (result.kind === "in-flight") throw inFlightProblem();
-  // The caller may have lost the right to rows in the stored response.
+  // The caller may no longer be allowed to read the rows in the stored response.
   await work.authorize();
   if (result.answer === null) throw answerNotKeptProblem(null);
   const { status, headers, body } = result.answer;
@@ -216,7 +215,7 @@ export interface ResponseStorageLimits {
   readonly ttlMs: number;
 }
 
-/** Null if not to be replayed. If the limit is used up, omits long bodies, and expires early. */
+/** Returns what to store, or null. Over the client's limit, omits long bodies and expires early. */
 export function toStoredResponse(
   reply: Reply,
   share: string,
@@ -228,7 +227,7 @@ export function toStoredResponse(
     Buffer.byteLength(answer.body ?? "");
   if (bytes > maxAnswerBytes) return { answer: withoutBody(answer), keepMs: ttlMs };
   if (shares.take(share, bytes + recordBytes)) return { answer, keepMs: ttlMs };
-  // This is enough time for a repeated request, but too little for responses to fill the store.
+  // Long enough for a repeated request, but too short for many responses to fill the store.
   const keepMs = Math.min(ttlMs, shortMs);
   return { answer: bytes > maxShortBytes ? withoutBody(answer) : answer, keepMs };
 }

@@ -1,16 +1,14 @@
 import { invalidParameter, type Problem } from "../problem/problem.ts";
 
 /**
- * Minimum length of an anonymous caller's key, in characters: enough for 128 bits. (A UUID has 36
- * characters.) Many people can share an anonymous caller's address, and only a key that cannot be
- * guessed protects their responses from each other.
+ * Minimum length of an anonymous caller's key, in characters: enough for 128 bits. Many people can
+ * share one address, so only a key that cannot be guessed protects their responses from each other.
  */
 export const minAnonymousKeyLength = 22;
 
 /**
- * Parses an `Idempotency-Key` header. The IETF draft of this header requires a string of RFC 9651,
- * in quotes. Most clients send the key without quotes, which means the same key. Throws a 400 if
- * the key is invalid, or too short for an anonymous caller.
+ * Parses an `Idempotency-Key` header: a string in quotes (IETF draft, RFC 9651), or as most clients
+ * send it, without quotes. Throws a 400 for an invalid key, or a short key of an anonymous caller.
  */
 export function parseIdempotencyKey(header: string, isAnonymous: boolean): string {
   const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/.exec(header)?.[1];

@@ -20,7 +20,7 @@ export const idempotencyLeaseMs = 30_000;
 
 export interface IdempotencyClaim {
   readonly id: string;
-  /** The hash of the request's content: requests with one key must have the same hash. */
+  /** The hash of the request's content. A repeated request must have the same hash. */
   readonly fingerprint: string;
   readonly owner: string;
   /** The client whose storage limit the response counts against; absent if no limit applies. */

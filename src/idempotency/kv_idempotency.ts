@@ -37,7 +37,7 @@ export class KvIdempotency implements IdempotencyStore {
     // Most keys are new, so the first attempt does not read the key.
     for (let versionstamp: string | null = null;;) {
       const commit = this.#setting(key, claim, versionstamp);
-      // If this commit fails, nothing was executed, and the client can repeat the request.
+      // If this commit fails, the claim is void: the client can safely repeat the request.
       if ((await store.commit({ ...commit, isProvisional: true })).ok) return { kind: "claimed" };
       const entry = await store.get(key);
       versionstamp = entry.versionstamp;
@@ -77,7 +77,7 @@ export class KvIdempotency implements IdempotencyStore {
   }
 
   async release(claim: IdempotencyClaim): Promise<void> {
-    // Marks the claim first, because the request is over even if the store then fails.
+    // Releases the claim in memory first, in case the store fails.
     this.#releasedOwners.set(claim.owner, true);
     await this.#whileClaimed(claim, async (key, versionstamp) => {
       const checks = [{ key, versionstamp }];
@@ -173,7 +173,7 @@ function asRecord(value: unknown): KeyRecord | null {
   return value === undefined ? null : value as KeyRecord;
 }
 
-/** Divides a response, including its headers: a `Location` can be long. */
+/** Splits a response into parts. The headers are included, because a `Location` can be long. */
 function split(answer: StoredAnswer): readonly [Uint8Array, ...Uint8Array[]] {
   const bytes = new TextEncoder().encode(JSON.stringify(answer));
   const count = Math.ceil(bytes.length / partBytes);

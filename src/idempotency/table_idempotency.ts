@@ -83,7 +83,7 @@ export class TableIdempotency implements IdempotencyStore {
     await this.#run(this.#finish(claim, answer));
   }
 
-  /** Stores the response in the transaction. False: another request took the key, so roll back. */
+  /** Stores the response in this transaction. Returns false if another request has the key now. */
   async finishWithin(
     claim: IdempotencyClaim,
     answer: StoredResponse,
@@ -208,7 +208,6 @@ const momentColumn = columnInfoOf(records.leaseUntil);
 const leaseUntil = rawSql("lease_until");
 const expiresAt = rawSql("expires_at");
 
-/** The index for deleting expired records. */
 const index = {
   text: "CREATE INDEX IF NOT EXISTS _service_idempotency_end ON _service_idempotency (expires_at)",
   values: [],

@@ -20,7 +20,6 @@ export interface CredentialCacheOptions {
 interface Trusted {
   readonly identification: Identification;
   readonly expiresAt: number;
-  /** Monotonic time at which the read began. */
   readonly readAt: number;
 }
 

@@ -10,7 +10,7 @@ export function makeToken(prefix: string, random: Random): string {
   return prefix + encodeBase64url(random.bytes(secretBytes));
 }
 
-/** Returns true if a string has the form of a token. The store is asked only for such strings. */
+/** Returns true if a string has the form of a token. The store looks up only such strings. */
 export function isToken(text: string, prefix: string): boolean {
   return text.length === prefix.length + secretLength && text.startsWith(prefix) &&
     decodeBase64url(text, prefix.length, new Uint8Array(secretBytes));

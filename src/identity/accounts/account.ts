@@ -25,9 +25,9 @@ export interface Accounts {
 }
 
 /**
- * Disables or enables an account, and ends all its sessions: after the account is disabled, or
- * before it is enabled. Therefore no earlier session becomes valid again, even if the process ends
- * between the two writes. One write is impossible, because sessions may be in another store.
+ * Disables or enables an account, and ends all its sessions. An account is disabled before its
+ * sessions end, and enabled after that, so that no earlier session becomes valid again if the
+ * process ends in between. One transaction is impossible, because sessions may be in another store.
  */
 export async function setAccountDisabled(
   { id, isDisabled: wasDisabled }: Account,
@@ -59,7 +59,7 @@ export function userForResponse(
 
 /**
  * Returns a string that changes with an account's password. Stored sessions and reset links contain
- * this string, so a new password makes them invalid. It reveals no password: the hash is salted.
+ * this string, so a new password makes them invalid. The string reveals nothing about the password.
  */
 export function passwordVersionOf(
   { id, passwordHash }: Pick<Account, "id" | "passwordHash">,

@@ -68,7 +68,6 @@ export class AccountFields {
     this.#errors.push({ path, message });
   }
 
-  /** Throws a 422 if any error was recorded. */
   requireValid(action: string): void {
     if (this.#errors.length === 0) return;
     const [{ path = "", message = "" } = {}] = this.#errors;
@@ -78,7 +77,7 @@ export class AccountFields {
   }
 }
 
-/** Returns a user's name, or null. Rejects line breaks, which would start a new email header. */
+/** Reads a user's name. Refuses control characters: a line break would start a new email header. */
 export function readName(fields: AccountFields): string | null {
   const name = fields.optionalText("name", maxNameLength);
   if (name !== null && controlCharacter.test(name)) {

@@ -77,7 +77,7 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
     withRouteDescription(me, async (context: Context<RouteEnv>) => {
       const user = context.get("user") ?? null;
       const carried = sessionTokenOfRequest(context.req.raw, service.cookie);
-      // Rejects if the store does not respond: `user: null` would mean that the user is logged out.
+      // This call rejects if the store does not respond: `user: null` would mean a logged-out user.
       if (user === null && carried !== null) await service.sessions.identify(carried.token);
       const headers = new Headers({ "cache-control": "no-store", "vary": variesByUser });
       const body = { user: user === null ? null : userForResponse(user) };
@@ -226,7 +226,7 @@ function socketAddress(info: unknown): string | null {
   return typeof hostname === "string" ? hostname : null;
 }
 
-/** Returns the request for the guard. It has no user: logins count against the IP address. */
+/** Returns the request for the guard, without a user, because logins count by IP address. */
 function guarded({ request, address }: AccountRequest, body: Uint8Array): GuardedRequest {
   return {
     request,
@@ -264,14 +264,14 @@ function respond(
   else if (cookie !== undefined) {
     sessionCookie.set(headers, request, cookie.token, cookie.endsAt - clock.now());
   }
-  // Only for browsers: other clients prove with the password that they sent the signup.
+  // Only browsers receive this cookie. Other clients prove a signup with its password.
   if (signupCookie !== undefined && isFromOwnPage(request, trustedOrigins) === true) {
     setSignupCookie(headers, signupCookie, sessionCookie.isSecureFor(request));
   }
   return jsonResponse({ status, body }, request, headers);
 }
 
-/** Creates a response. The client library needs a content type, so it gets 200 instead of 204. */
+/** The client library needs a content type, so it receives 200 with `{}` instead of 204. */
 function jsonResponse(
   { status, body }: AccountReply,
   request: Request,

@@ -81,7 +81,7 @@ export interface LoginRisk {
   failed(subjects: LoginSubjects): Promise<void>;
 }
 
-/** A risky login must succeed with the right password: otherwise anyone could lock users out. */
+/** A risky login only needs a CAPTCHA. If the service refused it, anyone could lock users out. */
 export function createLoginRisk(
   required: CaptchaRequired | undefined,
   counters: HourlyCounters,
@@ -117,7 +117,7 @@ function namesOf({ email, address }: LoginSubjects): readonly string[] {
   return [`account ${email}`, `address ${group}`, `network ${networkOfAddress(group)}`];
 }
 
-/** Returns an address's network, usually that of one customer: /24 for IPv4, /48 for IPv6. */
+/** Returns the network of an address, usually of one customer: /24 for IPv4, /48 for IPv6. */
 export function networkOfAddress(group: string): string {
   return group.includes(":")
     ? group.split(":").slice(0, 3).join(":")
@@ -131,8 +131,8 @@ interface Count {
 }
 
 /**
- * Counts events in the key-value store, by subject and for all processes together. An hour begins
- * with the first event. Rejects with a `StoreError` if the store fails.
+ * Counts the events of an hour in the key-value store, per subject, over all processes. The hour
+ * begins with the first event. Rejects with a `StoreError` if the store fails.
  */
 export class HourlyCounters {
   readonly #store: KeyValue;

@@ -81,7 +81,7 @@ async function openAdministration(
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
     rules: passwords,
     async endSessions(userId) {
-      // The new epoch ends all sessions. It never expires: the sessions' lifetime is unknown here.
+      // This epoch never expires, because the lifetime of the sessions is unknown here.
       if (configured !== null) await beginSessionEpoch(configured, userId, runtime);
     },
   };
@@ -159,7 +159,7 @@ function linksOf(
         '"https://example.com", or the URLs of the pages that mails link to',
     );
   }
-  // Without a URL, the printed links are paths.
+  // Without the option `links`, the printed links are only paths.
   const own = `${links?.replace(/\/$/, "") ?? ""}${path}`;
   return { verify: `${own}/verify`, reset: `${own}/password/reset` };
 }

@@ -39,7 +39,7 @@ export interface PasswordAuthOptions {
   readonly passwords?: PasswordOptions | undefined;
   /** Sends an email. Default: prints the email's link, which is allowed only in development. */
   readonly sendMail?: SendMail | undefined;
-  /** The service's public URL for its own pages, or other pages' URLs. Required by `sendMail`. */
+  /** The service's public URL, or the URLs of your own pages for links. Required by `sendMail`. */
   readonly links?: string | LinkOptions | undefined;
   /** The look of the service's own pages for links in emails. */
   readonly pages?: LinkPageOptions | undefined;

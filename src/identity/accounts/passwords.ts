@@ -27,7 +27,7 @@ export interface PasswordHasher {
   verify(password: string, hash: string): Promise<boolean>;
 }
 
-/** On a machine with several processors, one stays free, so that logins delay no other requests. */
+/** If there are several processors, hashing leaves one of them free for other requests. */
 export function createPasswords(
   given: PasswordHasher | ScryptCost,
   runtime: Pick<Runtime, "clock" | "random">,
@@ -115,10 +115,10 @@ function isCheaper(hash: string, wanted: ScryptCost): boolean {
 
 /** Maximum number of passwords that wait to be hashed. One processor needs a minute for them. */
 const maxWaiting = 256;
-/** Time after which a client has probably given up waiting, in milliseconds. */
+/** Maximum time in the queue, in milliseconds. After it, the client has probably given up. */
 const maxWaitMs = 30_000;
 
-/** Runs work on a free thread, with turns by IP address. Rejects with a 503 if too many wait. */
+/** Returns a queue for hashing. It serves IP addresses in turn, and rejects with a 503 if full. */
 function hashQueue({ clock }: Pick<Runtime, "clock">) {
   const turns = new Semaphore(Math.max(1, availableParallelism() - 1), maxWaiting);
   return async <T>(identity: string, work: () => Promise<T>): Promise<T> => {

@@ -33,10 +33,10 @@ export function readSignup({ fields }: AccountRequest, service: AccountService) 
 
 /**
  * Signs a user up. With `signup.verify`, the response does not reveal if the address already has an
- * account: in both cases, the service sends an e-mail to the address. For a new address, the e-mail
- * contains a link. The account is created when the link is opened in the browser of this signup, or
- * in another browser with the password of this signup. Otherwise a stranger could sign up with a
- * user's address. If the user opened the link, the stranger would know the password.
+ * account, because the service sends an e-mail in both cases. A new address receives a link, which
+ * creates the account only in the browser of this signup, or with the password of this signup.
+ * Otherwise a stranger could sign up with a user's address, wait until the user opens the link, and
+ * then know the password of the user's account.
  */
 export async function signUp(
   call: AccountRequest,
@@ -88,7 +88,7 @@ export async function verifyEmail(
   return await addProven(call, { key, proven, action: "verify" }, service);
 }
 
-/** Ignores the signup's name and password: a stranger may have sent them. Null without a signup. */
+/** Ignores the signup's name and password, which may be a stranger's. Null if no signup exists. */
 export async function createAccountWithNewPassword(
   call: AccountRequest,
   { token, password, action }: {

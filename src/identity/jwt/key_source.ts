@@ -100,22 +100,21 @@ function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject) {
   }
 }
 
-/** Age at which keys are fetched again, in milliseconds. If that fails, old keys remain in use. */
+/** Age at which keys are fetched again, in milliseconds. If that fetch fails, old keys stay. */
 const maxAgeMs = 10 * 60_000;
 /** Minimum time between two fetches after a fetch has succeeded, in milliseconds. */
 const pauseMs = 60_000;
 /** Minimum time between two fetches while no fetch has succeeded, in milliseconds. */
 const firstPauseMs = 5_000;
-/** Timeout of a fetch, in milliseconds. Requests wait for it only if their key is not cached. */
+/** Timeout of a fetch, in milliseconds. Only requests whose key is not cached wait for a fetch. */
 const timeoutMs = 5_000;
 const maxBytes = 512 * 1024;
 
-/** Caches a remote JSON Web Key Set. If its server fails, only tokens with unknown keys wait. */
+/** Caches a remote JSON Web Key Set. During an outage, only tokens with unknown keys wait. */
 class KeySet {
   readonly #url: string;
   readonly #options: KeySourceOptions;
   #known: { readonly keys: VerificationKey; readonly text: string } | null = null;
-  /** Monotonic time of the last successful fetch. */
   #fetchedAt = -Infinity;
   #triedAt = -Infinity;
   #fetching: Promise<void> | null = null;
@@ -203,11 +202,10 @@ interface VerifyOptions
   extends Pick<ResolvedJwtAuthOptions, "issuer" | "audience" | "type" | "clockToleranceMs"> {
   readonly algorithms: readonly JwtAlgorithm[];
   readonly requireExpiry: boolean;
-  /** The current time, in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** RFC 7515, RFC 7519. Ignores headers that contain or link to a key (`jwk`, `jku`, `x5u`). */
+/** Verifies a JWT (RFC 7515, 7519). Ignores headers with a key or its URL (`jwk`, `jku`, `x5u`). */
 async function verifyJwt(
   token: string,
   key: VerificationKey,

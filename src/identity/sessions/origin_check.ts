@@ -12,7 +12,6 @@ export function requireOwnPage(request: Request, trustedOrigins: ReadonlySet<str
   );
 }
 
-/** Returns true if requests with this method may change something (RFC 9110, 9.2.1). */
 export function isWriteMethod(method: string): boolean {
   return method !== "GET" && method !== "HEAD" && method !== "OPTIONS";
 }

@@ -60,7 +60,7 @@ export class SessionCookie {
     return this.#isSecureAt(headers.get("host"), url);
   }
 
-  /** With `__Host-` (HTTPS, no domain), no other host sets the cookie (RFC 6265bis, 4.1.3.2). */
+  /** With the prefix `__Host-`, no other host can set the cookie (RFC 6265bis, 4.1.3.2). */
   #write(headers: Headers, secure: boolean, value: string, maxAge: number): void {
     const name = secure ? secureName : plainName;
     const sameSite = this.#sameSite;
@@ -84,7 +84,7 @@ export class SessionCookie {
   }
 }
 
-/** Returns the last cookie of this name in a `Cookie` header, or null. Accepts any header. */
+/** Returns the last cookie of this name in a `Cookie` header, or null. Never throws. */
 export function cookieIn(header: string, name: string): string | null {
   const cookie = header.split(";").findLast((part) => part.trimStart().startsWith(`${name}=`));
   return cookie?.trim().slice(name.length + 1) ?? null;

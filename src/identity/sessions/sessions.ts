@@ -190,7 +190,7 @@ export function sessionTokenOfRequest(
   return token === null ? null : { token, isCookie: true };
 }
 
-/** Identifies a session's user. A write with a cookie must come from an own or trusted origin. */
+/** Identifies a session's user. A write with a cookie must come from this or a trusted origin. */
 export function createSessionAuth(
   sessions: Sessions,
   cookie: SessionCookie,

@@ -5,7 +5,7 @@ export const maxMailsAnHour = 5;
 
 export const maxFirstMailsAnHour = 20;
 
-/** Counts an e-mail. Returns true if it may be sent. `source` is the IP address of the client. */
+/** Counts an e-mail. Returns true if the e-mail may be sent. `source` is the client's address. */
 export async function countMail(
   counters: HourlyCounters,
   kind: "signup-mail" | "reset-mail",

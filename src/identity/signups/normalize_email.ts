@@ -2,11 +2,11 @@ import { domainToASCII, domainToUnicode } from "node:url";
 
 /**
  * Returns an e-mail address in canonical form, or null if it is invalid. As with all large
- * providers, the part before `@` cannot be quoted, and case is ignored. The length is at most 254
- * characters (RFC 5321, 4.5.3.1). An address that could look like another address is invalid: it
- * contains invisible characters, or variants of characters before `@` (e.g. full-width), or mixes
- * similar scripts in the part before `@` or in a label of the domain (UTS 39, 5.2).
- * A domain in punycode is converted to Unicode (IDNA, UTS 46), so that each domain has one form.
+ * providers, the part before `@` cannot be quoted, and case is ignored. The maximum length is 254
+ * characters (RFC 5321, 4.5.3.1). An address must not look like another address. Therefore it has
+ * no invisible characters, and no variants of characters before `@` (e.g. full-width). Neither the
+ * part before `@` nor a label of the domain mixes similar scripts (UTS 39, 5.2). A domain in
+ * punycode is converted to Unicode (IDNA, UTS 46), so that each domain has one form.
  */
 export function normalizeEmail(given: string): string | null {
   const text = given.trim().normalize("NFC").toLowerCase();
