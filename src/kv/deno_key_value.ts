@@ -9,7 +9,7 @@ import { StoreError } from "./store_error.ts";
 
 interface PreparedCommit {
   readonly commit: KeyValueCommit;
-  /** The encoded key of the record that proves that the commit happened. */
+  /** The encoded key of the record that proves the commit; null if there is no such record. */
   readonly claimCode: string | null;
   readonly claimId: string | null;
   readonly now: number;
@@ -80,7 +80,7 @@ function abandonClaim(kv: RetryingKv, prepared: PreparedCommit, sent: Promise<un
     const found = await kv.readOne(claim, limit);
     const { versionstamp } = found.entry;
     if (found.claimId !== claimId || versionstamp === null) return;
-    // The check protects the record of a later request that may have claimed the key since.
+    // The check protects the record of a later request that may have claimed the key.
     await kv.run(
       (kv) => kv.atomic().check({ key: claim, versionstamp }).delete(claim).commit(),
       limit,
@@ -135,7 +135,7 @@ function resultOf(
   return versionstamp !== null && claimId === prepared.claimId ? { ok: true, versionstamp } : null;
 }
 
-/** Repeats failed checks. A record that has expired or comes from this commit is no conflict. */
+/** Reads the checked keys again. An expired record, or a record of this commit, is no conflict. */
 async function recheck(kv: RetryingKv, prepared: PreparedCommit, limit: Deadline) {
   const { checks = [], claim } = prepared.commit;
   const absent = checks.filter(({ versionstamp }) => versionstamp === null);

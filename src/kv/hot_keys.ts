@@ -21,9 +21,8 @@ export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
 }
 
 /**
- * Changes hot keys, whose records many requests change at the same time. With a read and a commit
- * for each request, most commits would conflict: 64 requests for one key took 2 s. Instead, the
- * waiting changes of a key share a read and a commit, in order. A commit has up to ten keys.
+ * Changes keys that many requests change at the same time. Separate commits would conflict (64
+ * requests for one key took 2 s), so the waiting changes of a key share a read and a commit.
  */
 export class HotKeys {
   readonly #store: KeyValue;
@@ -41,7 +40,7 @@ export class HotKeys {
 
   /**
    * Changes a key's record. `change` also receives the values of `reads`. `change` must have no
-   * side effects: it is called again after a conflict. If it throws, the promise rejects.
+   * side effects: it is called again after a conflict. If `change` throws, the promise rejects.
    */
   update<Result>(
     key: KeyValueKey,
@@ -131,7 +130,7 @@ export class HotKeys {
         return;
       }
     } catch (error) {
-      // One of the records may have caused the failure, so the keys are tried one by one.
+      // One of the records may have caused the failure, so the keys are retried in smaller batches.
       if (error instanceof StoreError || waiting.length === 1) {
         return rejectUpdates(waiting, updates.flat(), error);
       }
@@ -141,8 +140,8 @@ export class HotKeys {
   }
 
   /**
-   * Reads the related records after the hot keys, or in the same snapshot. A later commit to a
-   * related record also changes its hot key, so the check of the hot key fails.
+   * Reads the related records in the snapshot of the hot keys, or later. Only hot keys need a check,
+   * because a later commit to a related record also changes its hot key.
    */
   async #read(
     queues: readonly KeyQueue[],
@@ -217,7 +216,6 @@ export class HotKeys {
 
 const maxGroupingMs = 5;
 
-/** The maximum number of concurrent batches, each of which contains at most ten keys. */
 const maxOpenBatches = 16;
 
 const keysOfOneMoment = 10;

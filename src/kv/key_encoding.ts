@@ -16,7 +16,7 @@ export function encodeKey(key: KeyValueKey): string {
   return code;
 }
 
-/** Encodes a prefix, which may be empty. Its code begins the codes of all keys below the prefix. */
+/** Encodes a prefix, which can be empty. The code of every key below the prefix begins with it. */
 export function encodePrefix(prefix: KeyValueKey): string {
   let code = "";
   for (const part of prefix) code += encodePart(part, prefix);
@@ -24,7 +24,7 @@ export function encodePrefix(prefix: KeyValueKey): string {
 }
 
 export function isBelowPrefix(prefixCode: string, code: string): boolean {
-  // If 0xff follows the zero byte that ends `prefixCode`, the zero belongs to a longer part.
+  // A zero byte ends a string or bytes. If 0xff follows, the zero is a part of a longer value.
   return code.length > prefixCode.length && code.startsWith(prefixCode) &&
     code.charCodeAt(prefixCode.length) !== 0xff;
 }
@@ -35,7 +35,7 @@ export function keyNameForMessage(key: KeyValueKey): string {
   return `the key [${typeof first === "string" ? JSON.stringify(first) : typeof first}, …]`;
 }
 
-/** Returns a name as a key part, or its hash (as bytes, never equal to a name) if it is longer. */
+/** Returns a name as a key part. Replaces a long name by its hash: bytes never equal a name. */
 export function namePart(name: string, maxBytes: number): KeyValueKeyPart {
   return Buffer.byteLength(name) <= maxBytes ? name : hashPart(name);
 }

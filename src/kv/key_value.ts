@@ -35,13 +35,11 @@ export interface KeyValueEntry {
   readonly key: KeyValueKey;
   /** The value. Undefined if the record is missing or has expired. */
   readonly value: unknown;
-  /**
-   * Identifies the record's version. Null if there is no record; an expired record may have one.
-   */
+  /** The record's version. Null if there is no record; an expired record can have a version. */
   readonly versionstamp: string | null;
 }
 
-/** Which entries to list. */
+/** Selects the entries to list. */
 export interface KeyValuePage {
   /** The parts with which all listed keys begin. A key that equals the prefix is not listed. */
   readonly prefix: KeyValueKey;
@@ -66,9 +64,9 @@ export interface KeyValueCommit {
    */
   readonly claim?: KeyValueKey | undefined;
   /**
-   * True if the claim is void after this commit failed with a {@link StoreError}. If the store
-   * writes the record nevertheless, it ignores and removes the record. The option is for commits
-   * that only create a claim. A store that always responds can ignore the option.
+   * True if the claim is void after a {@link StoreError}. If the record is written after all, the
+   * store ignores and removes the record. For commits that only create a claim. A store that always
+   * responds can ignore the option.
    */
   readonly isProvisional?: boolean | undefined;
 }
@@ -92,7 +90,7 @@ export type KeyValueMutation =
     readonly expireInMs?: number | undefined;
     /**
      * The client to which the record belongs. Records with a `share` use only a part of a limited
-     * store. When it is full, the store drops the oldest record of the client with most bytes.
+     * store. If this part is full, the store drops the oldest record of the client with most bytes.
      */
     readonly share?: string | undefined;
     /** True for records that may use an extra part of the space, which other records cannot use. */
@@ -110,8 +108,8 @@ export interface KeyClaim {
 }
 
 /**
- * Claims a key for some time by storing it. Returns null if it is stored already: only one caller
- * in all processes gets it. Rejects with a `StoreError`, without a claim, if the store fails.
+ * Claims a key for some time. Only one caller in all processes receives the claim; for the others,
+ * the result is null. Rejects with a `StoreError`, without a claim, if the store fails.
  */
 export async function claimKey(
   store: KeyValue,

@@ -22,7 +22,6 @@ export function storeLocationMistake(kv: string): string | null {
     : "takes http:// on this machine alone: use https://";
 }
 
-/** Returns true for the URL of a database server. A store in a database needs no Deno KV. */
 export function isDatabaseUrl(kv: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(kv);
 }

@@ -13,10 +13,10 @@ import type { Clock } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 
 /**
- * Creates a {@link KeyValue} in the memory of this process. At `maxBytes`, it refuses commits that
- * add records, so that clients cannot fill the memory. Records with a `share` use at most half, and
- * are dropped to make room for new records with a `share` and for reserved records. For reserved
- * records, the limit is an eighth higher.
+ * Creates a {@link KeyValue} in the memory of this process. At `maxBytes`, the store refuses
+ * commits that add records, so that clients cannot fill the memory. Records with a `share` use at
+ * most half, and are dropped to make room for new records with a `share` and for reserved records.
+ * For reserved records, the limit is an eighth higher.
  */
 export function createMemoryKeyValue(clock: Clock, maxBytes: number = 64 * 1024 ** 2): KeyValue {
   const records = new MemoryRecords(clock, maxBytes);

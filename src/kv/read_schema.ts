@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import type { SchemaObject } from "../runtime/files/deno_kv_tables.ts";
 
-/** Reads a file's schema by Deno KV's SQLite: another library would release the process's locks. */
+/** Uses Deno KV's SQLite: closing the file in another SQLite library would release its locks. */
 export function readSqliteFileSchema(path: string): readonly SchemaObject[] {
   const database = openReadOnly(path);
   try {
@@ -20,10 +20,10 @@ function openReadOnly(path: string): DatabaseSync {
   const options = { readOnly: true, timeout: 0 };
   if (!existsSync(`${path}-wal`) && !existsSync(`${path}-journal`)) {
     try {
-      // Without a journal, the file is complete. `immutable` makes SQLite create no other files.
+      // Without a journal, the file is complete. With `immutable`, SQLite creates no other files.
       return new DatabaseSync(`${pathToFileURL(path)}?immutable=1`, options);
     } catch (error) {
-      // If a process has only some permissions, Deno uses the URI as the name of a file.
+      // With restricted permissions, Deno takes the URI for a path, so this attempt fails.
       if (!(error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR")) {
         throw error;
       }

@@ -41,7 +41,7 @@ export class RetryingKv {
     );
   }
 
-  /** After a `StoreError`, nothing was done. Any other error: maybe done, or still in progress. */
+  /** A `StoreError` means that nothing was done. After any other error, the outcome is unknown. */
   async run<T>(operation: (kv: DenoKv) => Promise<T>, limit: Deadline): Promise<T> {
     for (let tries = 1;; tries++) {
       for (let waiting; (waiting = this.#breaker.waitUntilReady(limit)) !== null;) await waiting;
@@ -146,15 +146,13 @@ interface StartedOperation {
 }
 
 /**
- * The circuit breaker of a key-value store sends few operations to a store that does not respond.
- * An operation that was sent cannot be cancelled: Deno's client of KV Connect carries it out after
- * the outage, even if the service has long refused the request. Therefore only a limited number of
- * operations is sent between two responses. Further operations wait for a response until their
- * deadline. If the store was silent for half a second, it must first respond to a probe, which
- * reads a missing record. After an operation has missed its deadline, further operations fail if a
- * probe has no response within half a second.
- *
- * A response with an error is also a response, so a store that returns errors delays no operation.
+ * Sends few operations to a store that does not respond. A sent operation cannot be cancelled:
+ * Deno's client of KV Connect carries it out after the outage, when its request has long failed. At
+ * most {@link maxBetweenAnswers} operations are sent between two responses. Further operations wait
+ * for a response until their deadline. If the store was silent for half a second, it must first
+ * respond to a probe, which reads a missing record. After an operation has missed its deadline,
+ * further operations fail if a probe has no response within half a second. An error is also a
+ * response, so a store that returns errors delays no operation.
  */
 class CircuitBreaker {
   readonly #clock: Clock;
@@ -175,7 +173,7 @@ class CircuitBreaker {
 
   /**
    * Returns null if an operation may be sent now. Otherwise returns a promise, after which the
-   * caller must call again. It rejects with a `StoreError` if the store does not respond.
+   * caller must call again. The promise rejects with a `StoreError` if the store does not respond.
    */
   waitUntilReady(limit: Deadline): Promise<void> | null {
     const [oldest] = this.#pending;

@@ -3,15 +3,12 @@ import type { ClaimedFile } from "../runtime/files/claimed_files.ts";
 import { companionFileMistake } from "./key_value_location.ts";
 import { denoKvObjectNames } from "../runtime/files/deno_kv_tables.ts";
 
-/**
- * Creates the file, or throws unless it is a store or empty. Deno KV would add its tables to any
- * database.
- */
+/** Creates a missing file. Throws for a database, because Deno KV would add its tables. */
 export async function requireStoreFile({ path, isFirst }: ClaimedFile): Promise<void> {
   // Symbolic links in the path are already resolved.
   const mistake = companionFileMistake(path);
   if (mistake !== null) throw new Error(`its path ${mistake}`);
-  // The store has hashes of passwords. SQLite creates its other files with the same mode.
+  // Mode 0600, because the store contains password hashes. SQLite's other files have the same mode.
   if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
   // If the file is already open in this process, it was checked before.
   if (!isFirst || !statSync(path).isFile() || statSync(path).size === 0) {

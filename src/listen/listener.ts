@@ -116,8 +116,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
     // Ends the streams only after the shutdown has begun. Before it, their clients would open new
     // streams on the same connections, and the app would refuse these streams.
     app.drain();
-    // During a shutdown, Deno cannot close connections (an abort throws): only the client or
-    // the end of the process closes them.
+    // Deno cannot close connections during a shutdown (an abort throws), so the wait has a limit.
     const deadline = Promise.withResolvers<void>();
     const cancel = runtime.clock.after(stopDeadlineMs - openMs, deadline.resolve);
     await Promise.race([finished, deadline.promise]);
@@ -147,7 +146,6 @@ export function readListenOptions(options: ListenOptions) {
   return group(listenOptionRules).required().read(given, place);
 }
 
-/** Returns the URL of a listener: `http://127.0.0.1:8000`, `http://[::1]:8000`. */
 export function urlOf(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
@@ -205,7 +203,7 @@ function whyNot(port: number, cause: unknown): string {
 function openSocket(address: ListenAddress, { answer, runtime }: Serving): Socket {
   return Deno.serve({
     ...address,
-    // Without this function, Deno prints a message in each test and container.
+    // Without this function, Deno prints a message at each start.
     onListen() {},
     // The app handles its own errors. Other errors must not show a stack trace to clients.
     onError(error) {

@@ -1,11 +1,11 @@
 export type StopSignal = "SIGTERM" | "SIGINT";
 
-/** `reachedChildren` is true if the signal was also sent to child processes. */
+/** Calls `stop` at SIGTERM or SIGINT. `reachedChildren`: child processes received the signal. */
 export function onStopSignals(
   stop: (signal: StopSignal, reachedChildren: boolean) => void,
 ): () => void {
   const terminate = () => stop("SIGTERM", false);
-  // A terminal sends SIGINT to all processes of its group, so child processes have it, too.
+  // A terminal sends SIGINT to all processes of its group, so child processes receive it, too.
   const interrupt = () => stop("SIGINT", Deno.stdin.isTerminal());
   // With `--watch`, a changed file restarts the program in the same process, without a signal.
   globalThis.addEventListener("unload", terminate);

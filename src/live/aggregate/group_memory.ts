@@ -14,7 +14,7 @@ export interface GroupHolder {
 export class GroupMemory {
   readonly #limits: GroupMemoryLimits;
   readonly #held = new Map<GroupHolder, HeldGroups>();
-  /** The sum of the bytes of each user or IP address; the key null has the sum of all. */
+  /** Bytes by user or IP address. The key null has the sum of all. */
   readonly #sums = new Map<string | null, number>();
 
   constructor(limits: GroupMemoryLimits) {
@@ -62,7 +62,7 @@ export class GroupMemory {
     }
   }
 
-  /** Drops the groups of larger aggregates until `bytes` fit. Returns false if they never fit. */
+  /** Drops the groups of larger aggregates to make room. Returns false if the room is too small. */
   #makeRoom(identity: string | null, limit: number, bytes: number): boolean {
     while (this.#sumOf(identity) + bytes > limit) {
       let largest: readonly [GroupHolder, HeldGroups] | null = null;

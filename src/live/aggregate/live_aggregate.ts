@@ -103,7 +103,7 @@ export class LiveAggregate extends SharedResult<AggregateReadResult> implements 
     if (this.isClosed) return;
     this.#cancelShow ??= this.context.runtime.clock.after(delayMs, () => {
       this.#cancelShow = null;
-      // The feed may have published only a part of a transaction, which no event must show.
+      // The feed may have published only a part of a transaction. No event may show such a state.
       if (tries < maxTries && !this.context.feed.isIdle) this.#showIn(coalesceMs, tries + 1);
       else void this.#showIncremental();
     });
@@ -195,14 +195,14 @@ export class LiveAggregate extends SharedResult<AggregateReadResult> implements 
     if (counted !== null && latest !== null && this.#print(counted) !== this.#print(latest)) {
       runtime.observe({ kind: "aggregate_mismatch", resource: this.query.resource });
     }
-    // Shows the result even if it is already outdated: during constant changes, a wait never ends.
+    // Shows even an outdated result: during constant changes, no result would ever be up to date.
     const isNewer = this.shownAt === null || coversPosition(position, this.shownAt);
     if (isLatest || isNewer) this.#show(groups, position);
     if (this.isExact && !isLatest) this.#showIn(coalesceMs);
   }
 }
 
-/** Delay between a change and its event, in milliseconds. The event includes further changes. */
+/** Delay of an event after a change, in milliseconds. The event includes all changes until then. */
 const coalesceMs = 100;
 
 /** How many times an event is delayed because the feed is still reading changes. */

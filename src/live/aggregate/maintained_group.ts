@@ -205,7 +205,7 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
     return { shown: mean, compared: mean };
   }
   const digits = averageDigits(metric.column);
-  // The database rounds a sum with so many digits before it divides, so its average would differ.
+  // The database would round a longer sum before it divides, so the averages would differ.
   if (isAverage && sum.scale > digits) return null;
   const plain = printExactDecimal(
     isAverage ? divideExactDecimal(sum, BigInt(values), digits) : sum,

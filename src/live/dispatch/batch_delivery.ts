@@ -21,7 +21,7 @@ export interface Delivery {
   readonly alreadyServed: ReadonlySet<LiveSubscriber>;
 }
 
-/** Sends events to all subscribers, in slices: thousands of writes would delay other requests. */
+/** Sends events to many subscribers in slices, because one long loop would delay other requests. */
 export class FanOut {
   #isUnderway = false;
 
@@ -55,8 +55,7 @@ export class FanOut {
   ): Promise<void> {
     this.#isUnderway = true;
     try {
-      // Waits for pending I/O before each slice, even the first one, so that the client that has
-      // changed the rows receives its response first.
+      // Each slice waits for pending I/O: the client that changed the rows gets its response first.
       let left = 0;
       for (const group of groups) {
         const chunk = chunkFor(group);

@@ -115,7 +115,7 @@ export class BatchDispatch {
     );
   }
 
-  /** Makes a group start over if it shows the row: its events need the complete log step. */
+  /** Restarts a group that may show the row: only a whole log step determines the row's event. */
   #refusePart(group: SubscriberGroup, { before, after }: RowChange): void {
     const isShown = [before, after].some((image) =>
       image !== null && group.decide(image) !== false
@@ -253,7 +253,7 @@ function tooMuchWork(): Error {
   return new Error("The filters of the streams take too long for these changes");
 }
 
-/** Reports a row without an event to shared results, which can have read the row in between. */
+/** Shared results may have read a state between `before` and `after`, so the row is reported. */
 function doubtAbsence({ transitionListeners }: SubscriberGroup, rowChange: RowChange): void {
   if (rowChange.between.length === 0) return;
   for (const listener of transitionListeners) listener.doubt(rowChange);

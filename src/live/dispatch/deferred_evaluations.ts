@@ -37,7 +37,7 @@ export class DeferredEvaluations {
     this.#deferred.push(evaluation);
   }
 
-  /** Cheap evaluations share a statement. An expensive evaluation runs alone, and fails alone. */
+  /** Puts cheap evaluations into one statement. An expensive evaluation runs and fails alone. */
   parts(): readonly DeferredStatement[] {
     const byGroup = Map.groupBy(this.#deferred, ({ group }) => group);
     const sized = [...byGroup].map(([{ query: { filter } }, deferred]) => ({

@@ -3,10 +3,10 @@ import { HeldRows } from "../match/held_rows.ts";
 import type { Transition } from "../match/row_change.ts";
 import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
 
-/** The rows that a group's clients hold. Clients that read newer rows before joining can differ. */
+/** The rows that a group's clients hold, with the exceptions of clients that read newer rows. */
 export class GroupHeldRows {
   #held: HeldRows = HeldRows.unknown();
-  /** Differences of single clients by row id: true if the client holds the row, null if unknown. */
+  /** Exceptions by client and row id: true if the client holds the row, null if this is unknown. */
   readonly #exceptions = new Map<LiveSubscriber, Map<string, boolean | null>>();
 
   get held(): HeldRows {
@@ -22,7 +22,7 @@ export class GroupHeldRows {
     } else this.#addExceptions(subscriber, own);
   }
 
-  /** Removes a subscriber. Returns its rows that are newer than the sent changes, if known. */
+  /** Removes a subscriber. Returns the rows that it read in a newer state; null if unknown. */
   leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
     const rest = this.#exceptions.delete(subscriber) ? null : this.#held.aheadOnly();
     // Changes do not update the held rows while there are no subscribers, so the rows are unknown.
@@ -30,7 +30,7 @@ export class GroupHeldRows {
     return rest;
   }
 
-  /** Returns the events for evaluated rows, and forgets how single clients differed in them. */
+  /** Returns the events for evaluated rows, and removes the clients' exceptions for these rows. */
   eventsOf(evaluations: readonly RowEvaluation[]): GroupEvents {
     const events = evaluations.flatMap((evaluation) => transitionsOf(evaluation, evaluation.was));
     const individual = new Map<LiveSubscriber, readonly Transition[] | null>();

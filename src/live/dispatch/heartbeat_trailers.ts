@@ -3,7 +3,7 @@ import type { StreamContext } from "../stream_context.ts";
 import { commentText, resumeTokenText, toBytes } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** Returns a function that returns a group's heartbeat, with a resume token for all its streams. */
+/** Returns a function that creates a group's heartbeat, with a resume token for all its streams. */
 export function heartbeatTrailers(
   { feed, resumeTokens, dispatcher }: StreamContext,
 ): (group: SubscriberGroup) => Uint8Array {

@@ -29,7 +29,7 @@ export type InvalidationReason =
   | "window_reread"
   | "query_too_expensive";
 
-/** Returns a server-sent event without an `id` line. `data` repeats the type for simple clients. */
+/** Returns an event without an `id` line. Its JSON repeats the type of the `event` line. */
 export function eventText(type: EventType, data: Readonly<Record<string, unknown>>): string {
   // Inserts the type as text into the JSON: a copy of `data` takes measurable time. `data` is never
   // empty, and the JSON contains no line breaks.
