@@ -189,7 +189,7 @@ async function refusalsAsReplies(work: () => Promise<RequestExecution>): Promise
   try {
     return await work();
   } catch (error) {
-    // If a query was too expensive, a repetition may succeed, so the error is not final.
+    // If a query was too expensive, a repeated request may succeed, so the error is not final.
     const isFinal = error instanceof Problem && error.slug !== "query-too-expensive";
     const reply = isFinal ? problemReply(error) : null;
     if (reply === null || !isReplayableReply(reply)) throw error;
@@ -253,7 +253,7 @@ function isReplayableReply({ status, body }: Reply): boolean {
   return status < 500 && !transientStatuses.has(status) && !(body instanceof ReadableStream);
 }
 
-/** The headers to replay. Other headers concern the time or the connection. */
+/** The headers that are stored. Other headers concern the time or the connection. */
 const replayedHeaders = ["content-type", "etag", "location", "cache-control", "allow"] as const;
 
 function storableAnswer(reply: Reply): StoredAnswer | null {

@@ -24,7 +24,7 @@ export interface KvIdempotencyOptions {
  */
 export class KvIdempotency implements IdempotencyStore {
   readonly #options: KvIdempotencyOptions;
-  /** The owners of claims that were released while the store failed. No renewal may revive them. */
+  /** The owners of claims that were released during a store failure. No renewal may revive them. */
   readonly #releasedOwners = boundedMap<string, true>(10_000);
 
   constructor(options: KvIdempotencyOptions) {

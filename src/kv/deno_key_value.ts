@@ -158,7 +158,7 @@ async function recheck(kv: RetryingKv, prepared: PreparedCommit, limit: Deadline
 }
 
 /**
- * Creates a {@link KeyValue} from a Deno KV, and adds guarantees that Deno KV lacks: operations
+ * Creates a {@link KeyValue} from a Deno KV, and adds guarantees that Deno KV lacks. Operations
  * have timeouts, and are repeated if another process has locked the file. Records disappear at
  * their expiry, not up to a minute later. If the acknowledgement of a commit is lost, the store is
  * read to find out if the commit happened. `release` is called when the store is closed.

@@ -140,7 +140,7 @@ export class HotKeys {
   }
 
   /**
-   * Reads the related records in the snapshot of the hot keys, or later. Only hot keys need a check,
+   * Reads the related records in the snapshot of the hot keys or later. Only hot keys need a check,
    * because a later commit to a related record also changes its hot key.
    */
   async #read(

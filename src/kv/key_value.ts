@@ -1,11 +1,10 @@
 /**
  * The interface of key-value stores: small records under keys, which all processes with the same
  * store share. A write consists of checks and mutations, which take effect together or not at all.
- * There is no operation that adds to a counter, because the counter could overflow silently. The
- * caller reads the counter, checks it and sets it.
- *
- * A mistake in the calling code causes a plain Error. A store that does not respond throws a
- * {@link StoreError}, which the client receives as a 503 `store-unavailable`.
+ * No operation adds to a counter, because the counter could overflow silently: the caller reads,
+ * checks and sets it. A mistake in the calling code causes a plain Error. If the store does not
+ * respond, a call rejects with a {@link StoreError}, which the client receives as a 503
+ * `store-unavailable`.
  */
 export interface KeyValue {
   /** Reads one key. */

@@ -75,7 +75,7 @@ async function openConfigured(
     return "commit" in option ? option : createDenoKeyValue(option, runtime);
   }
   if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
-  // The command line and the ledger of paid credits call this function with an unchecked option.
+  // The command line and the ledger of paid credits do not check this option themselves.
   requireStoreLocation(option);
   if (isDatabaseUrl(option)) return await openInDatabase(option, runtime);
   if (isOnDenoDeploy(runtime) && isStoreFile(option)) {

@@ -157,7 +157,7 @@ interface StartedOperation {
 class CircuitBreaker {
   readonly #clock: Clock;
   readonly #probe: () => Promise<unknown>;
-  /** The operations without a response, oldest first. A response also removes all older entries. */
+  /** The operations without a response, oldest first. A response also removes older operations. */
   readonly #pending = new Set<StartedOperation>();
   #answeredAt = -Infinity;
   #sentSinceAnswer = 0;
@@ -235,7 +235,7 @@ class CircuitBreaker {
   }
 }
 
-/** After this time without a response, in milliseconds, the store is probed. */
+/** Time without a response after which the store is probed, in milliseconds. */
 const silenceMs = 500;
 
 /** Maximum number of operations sent between two responses. In an outage, all of them fail. */
@@ -266,7 +266,7 @@ export async function openWhenUnlocked<T>(
 }
 
 function isLockedError(error: unknown): boolean {
-  // Deno passes on SQLite's message without the error code, so this function tests the message.
+  // Deno's error has SQLite's message but not its error code, so this function tests the message.
   return error instanceof Error && error.message.includes("database is locked");
 }
 

@@ -1,6 +1,6 @@
 import { type Observer, runAfterPendingIo } from "../../runtime/runtime.ts";
 
-/** Runs work after responses were sent. When the app closes, it waits for all such work. */
+/** Runs work after responses were sent. The app waits for all such work before it closes. */
 export class BackgroundTasks {
   readonly #observe: Observer;
   readonly #running = new Set<Promise<void>>();

@@ -16,7 +16,7 @@ export function readLogin({ fields }: AccountRequest) {
   return { email, password, transport };
 }
 
-/** Logs in, and ends the session in the request. Failures return the same 401 after equal time. */
+/** Logs in, and ends the request's old session. Failures return the same 401 after equal time. */
 export async function logIn(
   call: AccountRequest,
   { email, password, transport }: LoginFields,

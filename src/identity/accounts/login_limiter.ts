@@ -25,7 +25,7 @@ export class LoginLimiter {
 
   /**
    * Runs a login when fewer than {@link maxAtOnce} logins of its address run. The login must call
-   * `hold` after it has taken tokens from the budget. If the budget refuses a login, the login runs
+   * `hold` after it has taken tokens from the budget. If the budget refuses the login, it runs
    * again after another login has returned tokens. Rejects with a 503 if too many logins wait.
    */
   async run<T>(identity: string, login: (hold: () => void) => Promise<T>): Promise<T> {

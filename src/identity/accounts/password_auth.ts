@@ -140,7 +140,7 @@ async function openService(
   };
 }
 
-/** Returns the pages for links in emails. Ignores `Host`, which an attacker could forge. */
+/** Returns the URLs that e-mails link to. Ignores `Host`, which an attacker could forge. */
 function linksOf(
   { signup, passwordReset, sendMail, links }: ResolvedPasswordAuthOptions,
   { isProduction, path }: AuthenticatorDependencies,

@@ -11,7 +11,7 @@ import { countMail } from "../signups/mail_limits.ts";
 /** A requested password reset. It is stored under the hash of the token in the e-mail. */
 interface PasswordReset {
   readonly userId: string;
-  /** The version of the password at the request: a new password makes the link invalid. */
+  /** The password's version at the time of the request. A new password makes the link invalid. */
   readonly stamp: string;
   readonly expiresAt: number;
 }
@@ -35,7 +35,7 @@ export function readPasswordReset({ fields }: AccountRequest, { rules }: Account
 
 /**
  * `POST /password/reset`: sets a new password, by the token from an e-mail. Ends all sessions and
- * starts none: others may have read the e-mail. A signup's token also creates the account.
+ * starts none: another person may have read the e-mail. A signup's token also creates the account.
  */
 export async function resetPassword(
   call: AccountRequest,

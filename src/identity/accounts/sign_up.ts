@@ -157,7 +157,7 @@ async function mailSignup(
   const value: PendingSignup = { email, name, passwordHash, expiresAt: clock.now() + dayMs };
   const setting = (key: readonly string[]) =>
     ({ kind: "set", key, value, expireInMs: dayMs, share }) as const;
-  // Stores the cookie even if no e-mail follows: it is also valid for the links of earlier e-mails.
+  // Stores the cookie even if no e-mail follows, because links of earlier e-mails accept it.
   await store.commit({ mutations: [setting(browserKey(browser))] });
   if (!await countMail(counters, "signup-mail", { email, source: share })) return;
   const existing = await accounts.findByEmail(email);

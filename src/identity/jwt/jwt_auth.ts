@@ -130,7 +130,7 @@ interface VerifiedToken {
 function emptyMap(): BoundedMap<string, VerifiedToken> {
   return boundedMap(20_000, {
     maxBytes: 32 * 1024 * 1024,
-    // Two bytes per character of the token, and as much again for the user and the claims.
+    // Two bytes per character of the token, and the same amount for the user and the claims.
     bytesOf: (authorization) => 4 * authorization.length + 200,
   });
 }

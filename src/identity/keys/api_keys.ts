@@ -25,7 +25,7 @@ import { CredentialCache, type CredentialState } from "../credential_cache.ts";
 
 /** The record of an API key, without the secret. */
 export interface ApiKey {
-  /** The id of the key. The key's string is `key_`, the id, `_` and the secret. */
+  /** The id of the key. The full key consists of `key_`, the id, `_` and the secret. */
   readonly id: string;
   /** The name of the key, which says its purpose. */
   readonly name: string;

@@ -18,7 +18,7 @@ import {
 } from "./maintained_group.ts";
 import type { AggregateColumns } from "../../plan/aggregate_columns.ts";
 
-/** Computes an aggregate incrementally, and reports if the database's result could be different. */
+/** Computes an aggregate incrementally, and says if the database's result could be different. */
 export class IncrementalAggregate {
   readonly #plan: MaintenancePlan;
   readonly #having: InMemoryMatcher;

@@ -32,7 +32,7 @@ interface LiveAggregateOptions extends SharedResultOptions {
   readonly aggregateQuery: LiveAggregateQuery;
 }
 
-/** Updates its result in memory if the result stays exact, and otherwise reads the database. */
+/** Keeps an aggregate current in memory while this is exact, and otherwise reads the database. */
 export class LiveAggregate extends SharedResult<AggregateReadResult> implements GroupHolder {
   readonly #aggregateQuery: LiveAggregateQuery;
   readonly #memory: GroupMemory;
@@ -70,7 +70,7 @@ export class LiveAggregate extends SharedResult<AggregateReadResult> implements 
   }
 
   override receive(transitions: readonly Transition[]): void {
-    // An outdated result is read again soon, and that read will include these transitions.
+    // An outdated result is read again soon. That read will include these transitions.
     if (!this.isExact) return;
     this.#count(transitions);
     if (!this.isExact) return this.readIn(coalesceMs);

@@ -255,7 +255,7 @@ export class BatchDelivery {
       if (transition === null || renderer === undefined) continue;
       const hasMore = text !== "";
       text += renderer.text(transition);
-      // Each stream with a slow client keeps these events in memory, so their size is limited.
+      // A slow client's stream keeps these events in memory, so their size is limited.
       if (hasMore && text.length > this.#options.maxEventBytes) return "too-large";
     }
     if (text === "") return null;

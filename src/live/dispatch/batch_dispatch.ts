@@ -205,7 +205,7 @@ export class BatchDispatch {
       for (const part of waiting) await this.#evaluatePart(part);
     };
     await Promise.all(Array.from({ length: maxConcurrentParts }, evaluateNext));
-    // The remaining statements would delay all streams. Therefore the streams that need them end.
+    // The remaining statements would delay all streams, so the streams that need them end.
     for (const { groups } of left) this.#events.fail(groups, tooMuchWork());
   }
 

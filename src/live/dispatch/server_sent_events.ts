@@ -36,7 +36,7 @@ export function eventText(type: EventType, data: Readonly<Record<string, unknown
   return eventOf(type, writeJson(data).slice(1, -1));
 }
 
-/** Like {@link eventText}, returns the text of an event. `members` is JSON without the braces. */
+/** Like {@link eventText}, but takes the event's data as JSON without the braces. */
 export function eventOf(type: EventType, members: string): string {
   return `event: ${type}\ndata: {"type":"${type}",${members}}\n\n`;
 }
