@@ -11,7 +11,7 @@ import type { SubscriberGroup } from "./subscriber_group.ts";
 
 type Isolate = (group: SubscriberGroup, work: () => void) => void;
 
-/** Dispatches a batch to groups whose filters read related rows. Only the database can do that. */
+/** Dispatches a batch to groups whose filters read related rows, and so need the database. */
 export class RelatedFilterDispatch {
   readonly #options: Pick<EvaluationContext, "matcher" | "log">;
   readonly #batch: ChangeBatch;
