@@ -215,7 +215,10 @@ export interface ResponseStorageLimits {
   readonly ttlMs: number;
 }
 
-/** Returns what to store, or null. Over the client's limit, omits long bodies and expires early. */
+/**
+ * Returns the response to store, or null if it must not be replayed. If the client's storage is
+ * used up, a long body is omitted, and the response expires early.
+ */
 export function toStoredResponse(
   reply: Reply,
   share: string,

@@ -15,7 +15,7 @@ export interface IdempotencyStore {
   release(claim: IdempotencyClaim): Promise<void>;
 }
 
-/** How long a claim lasts without renewal, in ms. It is renewed after a third of this time. */
+/** How long a claim lasts without renewal, in ms. Claims are renewed after a third of this time. */
 export const idempotencyLeaseMs = 30_000;
 
 export interface IdempotencyClaim {

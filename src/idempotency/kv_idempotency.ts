@@ -155,7 +155,7 @@ interface AnswerHead {
   readonly parts: number;
 }
 
-/** Size of a part in bytes. A record has at most 65,000 bytes, including the claim. */
+/** Size of a part in bytes. A record can have 65,000 bytes, but it also has other members. */
 const partBytes = 48_000;
 
 const partMarginMs = 60_000;

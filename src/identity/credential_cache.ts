@@ -25,8 +25,8 @@ interface Trusted {
 
 /**
  * A cache of credentials (sessions, API keys) that a store contains. A cached credential is trusted
- * for a short time, so that most requests need no round trip. If another process ends a credential,
- * it stays valid here for that time. If this process ends it, it becomes invalid immediately.
+ * for a short time, so that most requests need no round trip. A credential that another process
+ * ends stays valid here for that time. If this process ends a credential, the cache refuses it.
  */
 export class CredentialCache {
   readonly #options: CredentialCacheOptions;

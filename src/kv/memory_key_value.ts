@@ -71,7 +71,7 @@ class MemoryRecords {
     return record === undefined ? { key, value: undefined, versionstamp: null } : toEntry(record);
   }
 
-  /** Reads all records to return a page: in memory this is fast enough. */
+  /** Reads all records, although it returns only one page. In memory, this is fast enough. */
   page(page: KeyValuePage): readonly KeyValueEntry[] {
     validatePage(page);
     const { prefix, after, limit, reverse = false } = page;

@@ -23,7 +23,7 @@ function openReadOnly(path: string): DatabaseSync {
       // Without a journal, the file is complete. With `immutable`, SQLite creates no other files.
       return new DatabaseSync(`${pathToFileURL(path)}?immutable=1`, options);
     } catch (error) {
-      // With restricted permissions, Deno takes the URI for a path, so this attempt fails.
+      // With restricted permissions, Deno takes the URI for a path and finds no file there.
       if (!(error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR")) {
         throw error;
       }

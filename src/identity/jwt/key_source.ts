@@ -100,7 +100,7 @@ function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject) {
   }
 }
 
-/** Age at which keys are fetched again, in milliseconds. If that fetch fails, old keys stay. */
+/** Age at which keys are fetched again, in milliseconds. If that fails, old keys stay in use. */
 const maxAgeMs = 10 * 60_000;
 /** Minimum time between two fetches after a fetch has succeeded, in milliseconds. */
 const pauseMs = 60_000;
