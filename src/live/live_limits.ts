@@ -11,10 +11,7 @@ export const liveLimits = {
   maxWaitingReads: 1_000,
   maxGroupsInMemory: 10_000,
   groupMemory: { perAggregate: 12 * mebibyte, perIdentity: 32 * mebibyte, inAll: 128 * mebibyte },
-  /**
-   * The approximate limit of bytes sent together: a page, the changes that a client has missed, the
-   * events of one commit, or an aggregate's result. A single row may be larger.
-   */
+  /** Approximate limit of a page, a batch of events or a result. A single row may be larger. */
   maxEventBytes: mebibyte,
   /** Maximum size of one row in bytes. The service does not send larger rows. */
   maxRowBytes: 16 * mebibyte,

@@ -8,9 +8,9 @@ import type { RowReader } from "../db/rows.ts";
 import { canonicalFilterText } from "../filter/canonical_filter.ts";
 import type { InMemoryMatcher } from "../filter/match/in_memory_matcher.ts";
 
-/** How a live stream shows rows. Created by the resource, which alone may remove hidden values. */
+/** How a live stream shows rows. Created by the resource, which removes hidden values. */
 export interface LiveView {
-  /** If two views of one resource have equal keys, they show rows in the same form. */
+  /** Views of one resource with equal keys show rows in the same form. */
   readonly key: string;
   /** A key that is equal for views that differ only in the rights to the included rows. */
   readonly shape: string;
@@ -19,8 +19,8 @@ export interface LiveView {
   readonly shown: readonly ShownRelation[];
   readonly rights: readonly ViewRight[];
   /**
-   * Returns the rows as clients see them; a promise only to read related rows. With too many
-   * related rows, returns only the first rows. Reads count against the limits of `identity`.
+   * Returns the rows as clients see them. Returns a promise if related rows must be read. If these
+   * are too many, returns only the first rows. Reads count against the limits of `identity`.
    */
   present(rows: readonly Row[], identity: string): MaybePromise<readonly Row[]>;
 }

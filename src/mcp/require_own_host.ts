@@ -2,9 +2,8 @@ import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 
 /**
- * Throws a 403 for an MCP request of a web page, unless the page is of an allowed host. Otherwise a
- * web page whose host name resolves to this machine (DNS rebinding) could send requests to this
- * service. Such requests have an `Origin`.
+ * Throws a 403 for an MCP request (with `Origin`) of a web page whose host is not allowed.
+ * Otherwise a page whose host name resolves to this machine (DNS rebinding) could use this service.
  */
 export function requireOwnHost(
   { headers, url }: Request,

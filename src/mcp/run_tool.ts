@@ -19,7 +19,6 @@ export interface ToolResource {
   /** Percent-encoded path of the resource below the base path: `/books`. */
   readonly path: string;
   readonly key: readonly string[];
-  /** True if the rows have no key, so that no id can address them. */
   readonly isKeyless: boolean;
   readonly fields: readonly string[];
   readonly hasEtag: boolean;
@@ -240,7 +239,7 @@ function rowSegment({ id }: ToolArguments, { isKeyless, key }: ToolResource): st
   if (isKeyless) {
     throw new ToolRefusal("Rows of this resource have no key: find them by a filter, without id");
   }
-  // The service ignores the first comma. Without it, the id `count` or `..` would be another path.
+  // The service ignores the first comma. Without a comma, the id `count` would be another path.
   if (key.length === 1) return `,${encodeURIComponent(String(id))}`;
   return String(id).split(",").map(encodeURIComponent).join(",");
 }

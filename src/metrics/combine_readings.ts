@@ -1,6 +1,5 @@
 import type { HistogramReading, MetricReading, SeriesReading } from "./metric_reading.ts";
 
-/** Combines the readings of several processes into readings of all of them. */
 export function combineReadings(
   processes: readonly (readonly MetricReading[])[],
 ): readonly MetricReading[] {

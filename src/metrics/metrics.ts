@@ -280,7 +280,6 @@ export class Histogram {
   /** Counts a value in the first bucket whose upper bound is at least the value. */
   observe(value: number): void {
     let index = 0;
-    // The last bucket has no bound.
     while (value > (this.#bounds[index] ?? Infinity)) index++;
     this.#counts[index] = (this.#counts[index] ?? 0) + 1;
     this.#sum += value;

@@ -3,7 +3,6 @@ import type { MetricReading, SeriesReading } from "./metric_reading.ts";
 /** The media type of Prometheus text. */
 export const textFormatType = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Writes metrics as Prometheus text, version 0.0.4. */
 export function writeTextFormat(readings: readonly MetricReading[]): string {
   const lines = readings.flatMap((reading) => {
     const { name, type, help } = reading;

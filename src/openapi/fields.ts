@@ -12,10 +12,7 @@ export interface FieldSchema {
   readonly name: string;
   /** The comment on the column in the database. Absent if the column has no comment. */
   readonly description?: string;
-  /**
-   * Column kind of the field, `any` if the column can contain numbers and strings, or `computed`
-   * for a computed field, which can have any value.
-   */
+  /** Column kind. `any` allows numbers and strings; a `computed` field can have any value. */
   readonly type: ColumnKind | "any" | "computed";
   /**
    * For an integer, true if the client library receives strings of digits, because values can

@@ -36,7 +36,7 @@ export function successResponses(
   };
 }
 
-/** Returns the response if a create request updates an existing row by a unique key instead. */
+/** Returns the response of a create request that updates an existing row by a unique key. */
 function changedInstead(
   { Location: _ofNewRow, ...headers }: JsonSchema,
   content: JsonSchema | undefined,

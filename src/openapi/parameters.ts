@@ -5,7 +5,6 @@ import type { OperationName } from "../resource/model/operation.ts";
 import { isDocument } from "../schema/structured/structured_value.ts";
 import { describeRelation } from "./service_schema.ts";
 
-/** The query parameters of the operations, or null. */
 export const queryParameters: Readonly<
   Record<OperationName, ((resource: Resource) => readonly JsonSchema[]) | null>
 > = {

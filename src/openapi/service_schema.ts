@@ -5,10 +5,7 @@ import type { ColumnInfo } from "../schema/table_info.ts";
 import { type FieldSchema, fieldsOf } from "./fields.ts";
 import { describeProcedure, type ProcedureSchema } from "./procedure_schema.ts";
 
-/**
- * The schema of a service at `GET /__service/schema`: its resources and their operations. It omits
- * columns that no user can read.
- */
+/** The schema of a service at `GET /__service/schema`, without columns that no user can read. */
 export interface ServiceSchema {
   /** Version of the schema's format. */
   readonly version: 1;

@@ -22,7 +22,7 @@ export interface OptionRules {
   readonly takes: string;
   readonly fits: (given: unknown) => boolean;
   readonly shape: OptionShape;
-  /** Reads the members of an accepted value. If absent, the value remains unchanged. */
+  /** Reads the members of an accepted value. Without this function, the value remains unchanged. */
   readonly readParts?: (given: unknown, place: OptionLocation) => unknown;
   /** Returns a message for a frequent mistake, or null for the usual message "must be …". */
   readonly advice?: (given: unknown) => string | null;
@@ -33,10 +33,7 @@ export interface OptionRules {
   readonly defaultValue?: unknown;
 }
 
-/**
- * The accepted values and the default of one option. The checks, the defaults and the tests of the
- * documentation use this description. `T` is the type of the value after reading.
- */
+/** The accepted values and the default of an option. `T` is the type of the value after reading. */
 export class Option<T> {
   readonly rules: OptionRules;
 
@@ -52,7 +49,7 @@ export class Option<T> {
     return new Option({ ...this.rules, isRequired: true });
   }
 
-  /** Returns a copy of this option that checks a value, but returns the value of the caller. */
+  /** Returns a copy of this option that checks a value, but leaves the value unchanged. */
   asGiven<Given>(): Option<Given | undefined> {
     const { readParts } = this.rules;
     return new Option({

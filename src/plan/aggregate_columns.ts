@@ -95,7 +95,7 @@ function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
   ];
 }
 
-/** A short database name that ends in a number, because engines truncate long names. */
+/** Returns the names of a column. `dbName` is short and numbered: engines truncate long names. */
 function called(
   name: string,
   column: ColumnInfo,

@@ -46,9 +46,9 @@ const maxPositionBytes = 3_000;
 const maxCursorBytes = 12_000;
 
 /**
- * The encrypted cursor is valid only for this resource and order. The cursor contains the sort key
- * values of the last row, or the primary key if these values are long. Throws a 422 if the key is
- * too long, too, and a 400 for the position of `after`: a client would read the same page again.
+ * Returns an encrypted cursor for this resource and order. The cursor contains the sort key values
+ * of the last row, or the primary key if these values are long. Throws a 422 if the key is too
+ * long, too, and a 400 for the position of `after`: a client would read the same page again.
  */
 export function sealCursor(
   position: readonly SqlValue[],

@@ -24,9 +24,9 @@ import { type RowChange, rowChangeKey, type Transition } from "../match/row_chan
 /** All members with the same live query. They share the evaluation of changes and the events. */
 export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   readonly key: string;
-  /** A key that is equal for groups that send rows in the same form, whatever their filters are. */
+  /** Groups that send rows in the same form have equal keys, whatever their filters are. */
   readonly viewKey: string;
-  /** The digest of the live query. Resume tokens are bound to it. */
+  /** The digest of the live query, to which resume tokens are bound. */
   readonly queryDigest: string;
   readonly query: LiveQuery;
   /** All groups that include the same related rows; null if this group includes no related rows. */
@@ -65,7 +65,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     return this.#liveSubscribers;
   }
 
-  /** True if events are created once for each log step, because they combine several changes. */
+  /** True if all changes of a log step are rendered together, because related rows must be read. */
   get isSentByStep(): boolean {
     return this.includeGroup !== null || this.heldRows !== null;
   }
@@ -95,7 +95,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   }
 }
 
-/** Groups with equal included rows and rights: a changed related row affects the same parents. */
+/** Groups with equal included rows and rights share the search for parents of changed rows. */
 export class IncludeGroup implements AffectedGroup {
   readonly query: Pick<LiveQuery, "resource" | "table" | "reader" | "view">;
   readonly #matcher: Matcher;
@@ -180,7 +180,7 @@ function pathsBelow(
     const end = { name, parentSteps };
     const paths: IncludePath[] = [
       pathTo(end, { table: relation.target, decide: matcher.compile(filter), mayMatter: null }),
-      // The filter of an included relation can read other related rows: their changes matter, too.
+      // The filter of an included relation can read other related rows, whose changes matter, too.
       ...includePathsOfFilter(filter, end, matcher),
       ...pathsBelow(shown, { ...end, where: filter }, matcher),
     ];
@@ -206,7 +206,7 @@ export class EventRenderer {
   readonly #seq: number | null;
   readonly #rows = new Set<Row>();
   readonly #shown = new Map<Row, Row>();
-  /** The error of each row that cannot be shown. It ends only the streams with that row. */
+  /** The error of each row that cannot be shown. The error ends only the streams with that row. */
   readonly #errors = new Map<Row, unknown>();
   /** True if too many related rows had to be read, so that some rows are not presented. */
   isIncomplete = false;
@@ -242,7 +242,7 @@ export class EventRenderer {
     });
   }
 
-  /** Converts each row separately after an error, unless the view reads related rows. */
+  /** Converts each row separately, so that an error affects only one row. */
   #prepareEach(rows: readonly Row[], identity: string): MaybePromise<void> {
     const waiting = rows.map(async (row) => {
       try {

@@ -134,7 +134,7 @@ export class ChangeFeed {
       for (const { sizeBytes } of part) bytes += sizeBytes;
       this.published += part.length;
       if (count > 0) await publish({ changes: part, to: step.to });
-      // The ring buffer never contains a step that is too large, nor the steps before that step.
+      // The ring buffer has no gaps, so a step that is too large also removes all earlier steps.
       const isHeld = count <= ringLimits.changes && bytes <= ringLimits.bytes;
       if (isHeld) changes.push(...part);
       if (step.to !== null) {

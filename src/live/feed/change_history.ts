@@ -8,7 +8,7 @@ import {
 import { Semaphore } from "../../runtime/queues/semaphore.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
-/** The place up to which a stream that still catches up has read the history of changes. */
+/** How far a stream that still catches up has read the history of changes. */
 export interface HistoryCursor {
   readonly position: Position;
   /** Place inside a step, in the ring buffer or in the log; null at the end of a step. */
@@ -105,7 +105,7 @@ export class ChangeHistory {
   ): Promise<HistoryWindow | null> {
     const part = within !== null && "changes" in within ? within : null;
     const exact = within !== null && "entry" in within ? within.position : position;
-    // Limits memory: a step can have 16 MiB, and many streams can read the log together.
+    // The semaphore limits memory: a step can have 16 MiB, and many streams can read the log.
     const step = await this.#semaphore.run(() => this.#log.next(part ?? exact ?? position));
     if (step === null) return null;
     const { changes, to } = step;
@@ -253,9 +253,8 @@ function sizeOf({ changes }: RingBufferEntry): number {
 }
 
 /**
- * No client receives half of one transaction between the halves of another. Sorting by each
- * transaction's highest `seq` keeps the order of one row's changes: the second transaction that
- * changes a row waits for the first commit, so the second change has a higher `seq`.
+ * Puts each transaction's changes together, ordered by its highest `seq`. A row's changes keep
+ * their order: the next transaction that changes a row waits for the earlier commit.
  */
 export function orderByTransaction(changes: readonly Change[]): readonly Change[] {
   const lastSeqs = new Map<bigint, number>();

@@ -30,8 +30,8 @@ export interface FoundParents<G> {
 }
 
 /**
- * Finds the parents of changed related rows: rows of a stream that includes the related rows, or
- * whose filter reads them. Groups with equal include paths share one statement per log step.
+ * Finds the parents of changed related rows. A stream's filter or include leads from a parent to
+ * its related rows. Groups with equal include paths share one statement per log step.
  */
 export class AffectedParents<G extends AffectedGroup> {
   readonly #identity: string;
@@ -61,9 +61,8 @@ export class AffectedParents<G extends AffectedGroup> {
   }
 
   /**
-   * Finds the parents that `changes` affect, without parents that have changed themselves. If it is
-   * unknown which parents changed before the read, all groups overflow: otherwise clients could
-   * receive `changed` events for rows that they do not hold.
+   * Finds affected parents that have not changed themselves. If it is unknown which parents changed
+   * before the read, all groups overflow: a `changed` event could be for a row that a client lacks.
    */
   async find(
     log: ChangeLog,
@@ -71,7 +70,7 @@ export class AffectedParents<G extends AffectedGroup> {
     position: Position,
   ): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
-    // Reads of parents after `position` may have seen further changes, which are then needed, too.
+    // Parents read after `position` may include further changes, so the next step is read, too.
     if (hasReadUpTo(position, parentRows)) {
       return this.#gather(parentRows, changeTest(changes));
     }
@@ -80,7 +79,7 @@ export class AffectedParents<G extends AffectedGroup> {
     return this.#gather(parentRows, changeTest([...changes, ...next.changes]));
   }
 
-  /** Finds all affected parents, also those that changed themselves or were parents before. */
+  /** Finds all affected parents, also parents that changed themselves, and former parents. */
   async findAll(log: ChangeLog, position: Position): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
     const found = this.#gather(parentRows, () => false);

@@ -12,7 +12,7 @@ interface IndexedGroup {
   readonly query: { readonly filter: Filter };
 }
 
-/** Finds groups by the values that filters require: `ownerId==7` only for rows of owner 7. */
+/** Finds the groups that a row can affect. Only rows of owner 7 affect a group of `ownerId==7`. */
 export class EqualityIndex<G extends IndexedGroup> {
   readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<G>>>();
   readonly #unindexed = new Set<G>();
@@ -20,7 +20,7 @@ export class EqualityIndex<G extends IndexedGroup> {
   readonly #terms = new Map<G, readonly EqualityTerm[] | null>();
   readonly #isCertain: (comparison: Comparison) => boolean;
 
-  /** `isCertain` returns true for a comparison that memory and database surely evaluate alike. */
+  /** `isCertain` returns true if memory and database always evaluate a comparison equally. */
   constructor(isCertain: (comparison: Comparison) => boolean) {
     this.#isCertain = isCertain;
   }
@@ -52,10 +52,9 @@ export class EqualityIndex<G extends IndexedGroup> {
     this.#terms.delete(group);
   }
 
-  /** Visits each group once, by the row's new values and, for rows that leave, its old values. */
+  /** Visits, once each, the groups whose filters can match the row's old or new values. */
   visit({ before, after }: RowChange, visit: (group: G) => void): void {
     for (const group of this.#unindexed) visit(group);
-    // Several values of a row can lead to one group, which must be visited only once.
     const seen = new Set<G>();
     for (const [column, byValue] of this.#byColumn) {
       const is = groupsOf(after, column, byValue);

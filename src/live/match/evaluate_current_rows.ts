@@ -22,7 +22,7 @@ export interface RowsToEvaluate {
   readonly isRepeat: boolean;
 }
 
-/** The result for a current row: if it matched at the last evaluation, and if it matches now. */
+/** The result for a current row: `was` tells if it matched before, `passes` if it matches now. */
 export interface RowEvaluation {
   readonly id: string;
   readonly rowChange: RowChange;
@@ -47,8 +47,8 @@ export interface EvaluationContext {
 }
 
 /**
- * One statement reads a row and evaluates the filter, so a row that a client receives matched when
- * it was read. Null means that the clients must start over: it is unknown which rows they hold.
+ * Reads a row and evaluates the filter in one statement, so a row that a client receives matched
+ * when it was read. Null means that clients must start over: it is unknown which rows they hold.
  */
 export async function evaluateCurrentRows<C extends RowsToEvaluate>(
   requests: readonly C[],

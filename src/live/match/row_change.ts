@@ -9,7 +9,7 @@ export interface RowChange {
   readonly seq: number;
   readonly before: RowImage | null;
   readonly after: RowImage | null;
-  /** The columns whose values differ. A filter that reads none of them keeps its result. */
+  /** The columns whose values differ. A filter that reads no such column keeps its result. */
   readonly changed: ColumnMask;
   /** The row images between `before` and `after`, if several changes were combined. */
   readonly between: readonly RowImage[];
@@ -43,7 +43,7 @@ export function unchangedRow(row: Row, seq: number): RowChange {
   return { seq, before: image, after: image, changed: 0, between: nothing, optimisticId: null };
 }
 
-/** Combines each row's changes, in the order of the last changes, for clients that lag. */
+/** Combines all changes of a row into one, in the order of the rows' last changes. */
 export function netRowChanges(
   rowChanges: readonly RowChange[],
   table: TableInfo,
@@ -59,7 +59,7 @@ export function netRowChanges(
   return [...byRow.values()];
 }
 
-/** Null means no event. `before` and `after` are true if the row matches. */
+/** Returns the kind of event, or null. `before` and `after` are true if the row matches. */
 export function transitionKind(before: boolean, after: boolean): Transition["kind"] | null {
   if (after) return before ? "changed" : "added";
   return before ? "removed" : null;

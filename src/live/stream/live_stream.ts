@@ -21,7 +21,7 @@ export interface StreamSink
   close(problem?: Problem): void;
 }
 
-/** The base class of live streams, without closures and timers: there can be many streams. */
+/** Base class of live streams, without closures and timers because there can be many streams. */
 export abstract class LiveStream {
   protected readonly context: StreamContext;
   readonly #ended: (stream: LiveStream) => void;
@@ -154,7 +154,7 @@ const overloadRetryMs = 5_000;
 
 /** The part of a multiplexed stream (one response for several streams) that carries one stream. */
 export interface StreamPart {
-  /** Returns the monotonic end of the multiplexed stream: `proposed` of the first call. */
+  /** Returns the monotonic time at which the whole stream ends: `proposed` of the first call. */
   endsAt(proposed: number): number;
   /** Starts a stream. `filter` is its filter for clients, or null if the stream has none. */
   attach(

@@ -24,8 +24,8 @@ export interface SubscriptionRefusal {
 }
 
 /**
- * Several live streams in one response. An event with a subscription's key precedes its events.
- * While the client does not read, each subscription keeps a position and at most one chunk.
+ * Several live streams in one response. Before a subscription's events, an event with its key is
+ * sent. While the client does not read, each subscription keeps a position and at most one chunk.
  */
 export class MultiplexedStream {
   readonly #parts = new Map<string, MultiplexedPart>();

@@ -28,7 +28,7 @@ interface Entry {
   scope: string;
 }
 
-/** Rechecks for each credential and resource: credentials of one user can have different claims. */
+/** Rechecks scopes by credential and resource: one user's credentials can have different claims. */
 export class ScopeRecheck {
   readonly #runtime: Pick<Runtime, "observe" | "clock">;
   readonly #currentUser: (user: User | null) => User | null;

@@ -44,8 +44,8 @@ export interface SnapshotReaderOptions {
 }
 
 /**
- * Reads the first snapshots of streams in pages. Limits concurrent reads, so that many clients that
- * reconnect do not block other requests. Streams share a page for two seconds.
+ * Reads the first snapshots of streams in pages, which streams with equal queries share for two
+ * seconds. Limits concurrent reads, so that clients that reconnect do not block other requests.
  */
 export class SnapshotReader {
   readonly #options: SnapshotReaderOptions;

@@ -31,7 +31,7 @@ export class StreamQuota {
     this.#limits = limits;
   }
 
-  /** The caller must free the slot. Throws a 429 without free slots, a 422 for too much work. */
+  /** The caller must free the slot. Throws a 429 if no slot is free, a 422 for too much work. */
   take(user: User | null, address: string | null, taken: Omit<StreamSlot, "counts">): StreamSlot {
     const { streams, parts, work } = taken;
     const { maxPerAddress, maxPerUser } = this.#limits;
@@ -78,7 +78,7 @@ export class StreamQuota {
   }
 }
 
-/** The limit of parts for each stream that a client may open. More would delay other streams. */
+/** Maximum parts for each stream that a client may open. More parts would delay other streams. */
 const partsOfStream = 10;
 
 function tooMany(why: string): Problem {

@@ -178,7 +178,7 @@ export class CredentialRecheck {
     return user === null ? null : this.#entries.get(user)?.current ?? user;
   }
 
-  /** Adds a stream, unless its credential cannot be checked again: it has no `renew` function. */
+  /** Adds a stream, unless its credential has no `renew` function and cannot be checked again. */
   add(user: User | null, holder: CredentialHolder): void {
     if (user === null || this.#options.credentials.of(user)?.renew === undefined) return;
     const known = this.#entries.get(user);

@@ -23,9 +23,7 @@ export type SubscriptionState = SnapshotState | CatchUpState | LiveState;
 /** The stream sends all rows page by page, and between pages changes of rows in earlier pages. */
 export interface SnapshotState {
   readonly kind: "snapshot";
-  /**
-   * True after an invalidation, so that pages are read after the change that caused the restart.
-   */
+  /** True after an invalidation: pages must be read after the change that caused the restart. */
   readonly isFreshStart: boolean;
   /** The rows that the client holds, or null if the filter reads no related rows. */
   readonly held: HeldRows | null;
@@ -56,7 +54,7 @@ export interface SentChanges {
   isRepeat: boolean;
 }
 
-/** The start of a stream: all rows, later changes, all rows again, or changes since a position. */
+/** A stream's start: all rows, only later changes, all rows again, or changes since a position. */
 export type StreamStart = "everything" | "now" | FreshStart | Position;
 
 export interface SubscriptionOptions {

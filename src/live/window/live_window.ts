@@ -36,13 +36,13 @@ interface WindowReading {
   readonly rows: WindowRows;
 }
 
-/** The first rows of a list, read again after a change that only the database can apply to them. */
+/** Keeps the first rows of a list. Reads them again if only the database can apply a change. */
 export class LiveWindow extends SharedResult<WindowReading> {
   readonly #options: LiveWindowOptions;
   readonly #isComparable: boolean;
   #rows: WindowRows = new Map();
   #state: WindowState | null = null;
-  /** False if the rows contain changes of a step of the log that has not been received wholly. */
+  /** False if the rows contain changes of a log step that has not been received completely. */
   #isShown = true;
   /** The changes since the current read began, each list with the log position after it. */
   #received: (readonly [readonly Transition[], Position | null])[] = [];
