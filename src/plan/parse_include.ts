@@ -174,10 +174,7 @@ function scanPlain(state: State): string {
   return state.text.slice(from, state.at).trim();
 }
 
-/**
- * Reads a filter. Outside of its quotes and parentheses, a `;` ends the filter only if the name of
- * an option follows. Otherwise the `;` is the filter's AND.
- */
+/** Reads a filter. Outside of quotes and parentheses, `;` before an option name ends the filter. */
 function scanFilter(state: State): string {
   const { text, at: from } = state;
   for (let open = 0; state.at < text.length; state.at++) {

@@ -22,7 +22,7 @@ export interface RowsToEvaluate {
   readonly isRepeat: boolean;
 }
 
-/** The result for a current row: `was` tells if it matched before, `passes` if it matches now. */
+/** The result for a row: if it matched before (`was`), and if it matches now (`passes`). */
 export interface RowEvaluation {
   readonly id: string;
   readonly rowChange: RowChange;
