@@ -81,17 +81,12 @@ function runStages<Intent, Plan, Outcome>(
   const resource = served.variesByCaller || request.safeNumbers
     ? narrowForCaller(user, served, request.safeNumbers)
     : served;
-  // Parsing can fail with 400, 413, 415 or 422.
   const intent = operation.parse(request, resource);
   const shape = (outcome: Outcome) => operation.shape(outcome, intent, resource);
-  // Authorization can fail with 401 or 403.
   return chain(authorizeAll(operation, intent, user, resource), ({ grant, related }) =>
-    // Charging can fail with 428 or 429.
     chain(charge(operation, intent, request), () => {
-      // Planning can fail with 400.
       const plan = operation.plan(intent, grant, resource, related);
       const record = recorder(request, shape);
-      // Execution can fail with 404, 409, 412 or 503.
       return chain(execute(operation, plan, { resource, request, user, record }), shape);
     }));
 }

@@ -17,7 +17,7 @@ export interface ByteBound<K, V> {
 /**
  * Creates a {@link BoundedMap} for `capacity` entries that consists of a young and an old Map. A
  * used entry moves to the young Map. When the young Map is full, it replaces the old Map. A single
- * Map that deletes its oldest key at every `set` is slower: to find its first key, it steps over
+ * Map that deletes its oldest key at every `set` is slower: to find the first key, V8 steps over
  * the slots of all deleted keys, which took 20 µs per request.
  */
 export function boundedMap<K, V>(

@@ -7,7 +7,7 @@ export interface RuntimeOptions {
   readonly observe?: Observer | undefined;
 }
 
-/** Returns the runtime of a program: that of its options, or else `usual`, with its observer. */
+/** Returns the `runtime` option or else `usual`. The `observe` option replaces its observer. */
 export function observedRuntime(
   { runtime, observe }: RuntimeOptions,
   usual: Runtime = systemRuntime(consoleObserver()),

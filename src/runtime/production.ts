@@ -4,7 +4,7 @@ import type { Runtime } from "./runtime.ts";
 
 export const envOptionRule = oneOf("development", "production");
 
-/** Returns true in production: by `env`, else by `SERVICE_ENV`, and always on Deno Deploy. */
+/** Returns true in production, as `env` or else `SERVICE_ENV` says. Always true on Deno Deploy. */
 export function isInProduction(
   env: "development" | "production" | undefined,
   runtime: Pick<Runtime, "environment">,

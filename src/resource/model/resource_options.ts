@@ -72,9 +72,9 @@ export interface EtagOptions<S, Of = AnyTable> {
 }
 
 /**
- * The options of one relation from a resource to another. `include` loads its rows, and scopes can
- * use fields of related rows by a path: ``rsql`project.ownerId==${user.id}` ``. `Of` is the name of
- * the resource's own table, `Target` is the name of the other table.
+ * The options of a relation from one resource to another. `include` loads the related rows, and
+ * scopes can test their fields by a path: ``rsql`project.ownerId==${user.id}` ``. `Of` is the name
+ * of the resource's own table, `Target` is the name of the related table.
  */
 export interface RelationOptions<
   Of = AnyTable,
@@ -148,7 +148,7 @@ export interface SearchOptions<S, Of = AnyTable> {
     | readonly ColumnReferenceOf<S, Of>[]
     | { readonly [Name in keyof NoInfer<S> & string]?: SearchFieldOptions | undefined }
     | undefined;
-  /** True to index the existing rows at startup, and written rows after requests. Default: true. */
+  /** True to index the rows at startup, and later each row that a request writes. Default: true. */
   readonly autoIndex?: boolean | undefined;
   /**
    * True to record in the key-value store which rows were written, and to index them in the
@@ -186,14 +186,14 @@ export type FieldFunction<S, Of = AnyTable, U extends User = User> = (
 
 /**
  * A list of columns in the option `fields`: the same for every caller, or a function of the user.
- * `all` is the list of columns to which every result of the function `by` is limited. API
- * descriptions show the columns of `all`. Default of `all`: all columns of the table.
+ * In an object, `all` limits the results of the function `by`. A function without an object can
+ * return any column of the table.
  */
 export type FieldList<S, Of = AnyTable, U extends User = User> =
   | readonly ColumnReferenceOf<S, Of>[]
   | FieldFunction<S, Of, U>
   | {
-    /** The columns to which every result of `by` is limited. */
+    /** The columns to which every result of `by` is limited. API descriptions show them. */
     readonly all: readonly ColumnReferenceOf<S, Of>[];
     /** Returns the columns that the user can use. */
     readonly by: FieldFunction<S, Of, U>;
@@ -210,9 +210,9 @@ export interface FieldOptions<S, Of = AnyTable, U extends User = User> {
    * service drops them from later bodies, or rejects them under `strictInput`. Default: none.
    */
   readonly immutable?: FieldList<S, Of, U> | undefined;
-  /** Columns for `filter`, without columns that only other users can read. Default: `readable`. */
+  /** Columns for `filter` that this user can read, or nobody can read. Default: `readable`. */
   readonly filterable?: FieldList<S, Of, U> | undefined;
-  /** Columns for `orderBy`, without columns that only other users can read. Default: `readable`. */
+  /** Columns for `orderBy` that this user can read, or nobody can read. Default: `readable`. */
   readonly sortable?: FieldList<S, Of, U> | undefined;
 }
 
@@ -255,7 +255,7 @@ export interface ResourceOptions<
    * these fields even if `fields.writable` does not contain them.
    */
   readonly generatedFields?: readonly ColumnReferenceOf<S, Of>[] | undefined;
-  /** Virtual fields. Synchronous functions compute them from whole rows with hidden columns. */
+  /** Virtual fields. Each function is synchronous and receives the row with its hidden columns. */
   readonly computed?:
     | {
       readonly [Name in keyof Computed]: (

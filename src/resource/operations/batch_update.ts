@@ -41,7 +41,7 @@ export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
     return writeMatchingRows({
       matching: {
         where: and(filter, writableRows(write)),
-        // If the scope tests other rows of this table, all columns are read for the scope check.
+        // If the scope tests other rows of this table, the scope check compares all old values.
         columns: reachesTable(grant.rows, resource.table)
           ? resource.stored
           : columnsToUpdate(resource),

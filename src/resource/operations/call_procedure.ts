@@ -57,7 +57,7 @@ async function runCall<Answer>(
   return answered;
 }
 
-/** Runs all callbacks in order. If one throws, the call fails and later callbacks receive false. */
+/** Runs all callbacks in order. If one throws, later callbacks receive `isAnswered` false. */
 async function runEnds(ends: readonly End[], isAnswered: boolean): Promise<void> {
   for (const [index, end] of ends.entries()) {
     try {
@@ -134,9 +134,9 @@ function writeReply(unwritten: DataReply, subject: string, limit: number): Reply
   } catch (cause) {
     throw new Error(refusal, { cause });
   }
-  // `JSON.stringify` omits a function or a symbol, so the body `{}` has lost its `data`.
+  // `JSON.stringify` omits `data` if it is a function or a symbol. The body is then `{}`.
   if (reply.body === "{}") throw new Error(refusal);
-  // Checks the bytes of the JSON. The previous check counted some strings in characters.
+  // Checks the JSON in bytes, because the previous check counted some strings in characters.
   if (typeof reply.body === "string" && !textFits(reply.body, limit)) {
     throw responseTooLarge(limit, procedureOutput);
   }

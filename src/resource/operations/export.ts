@@ -132,7 +132,7 @@ function fileName({ url }: Resource): string {
   return url.slice(url.lastIndexOf("/") + 1).replace(/[^\w-]+/g, "_");
 }
 
-/** Few, because the size of rows is still unknown. Powers of two need few prepared statements. */
+/** The number of rows in the first page. It is small, because the size of rows is unknown. */
 const firstPageRows = 64;
 
 /** The maximum number of rows in a page. Reading them takes a few milliseconds. */
@@ -177,7 +177,7 @@ async function* exportPages(
   }
 }
 
-/** Estimates from the last page how many rows fill a page. Rounds down to a power of two. */
+/** Estimates how many rows fill a page. A power of two, so that few statements are prepared. */
 function nextSize(size: number, bytes: number): number {
   const fitting = 2 ** Math.floor(Math.log2(Math.max(1, size * pageBytes / bytes)));
   return Math.min(fitting, size * 4, maxPageRows);

@@ -95,7 +95,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const bytes: ResponseByteBudget = { limit, left: limit };
     const count = (stored: FetchedRows["stored"]) =>
       countRowBytes(bytes, stored, createRowByteCounter(read.columns, view.visible), singleRowPart);
-    // Reads of large rows, and of views, which may have no index, wait in a queue like lists.
+    // Reads of large rows are queued like lists. So are reads of views, which may have no index.
     const isLong = call.request.delivery?.mayBeLarge === true || !resource.table.recordable;
     const connection = isLong ? responseReadConnection(call) : resource.driver;
     return chain(fetchRows(connection, read, resource.reader, count), ({ rows: [row] }) => {

@@ -60,7 +60,7 @@ function readingOf({ query, header }: ResourceRequest, format: Format): ImportRe
   return checkImportOptions({ ...texts, format, ignoreExtra, encoding });
 }
 
-/** Returns a media type's charset. Undefined for UTF-8, which many clients send for every file. */
+/** Returns the charset of a media type. Ignores UTF-8, which many clients send for any file. */
 function charsetIn(mediaType: string): string | undefined {
   const [, charset] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(mediaType) ?? [];
   return charset !== undefined && /^utf-?8$/i.test(charset) ? undefined : charset;
@@ -107,7 +107,7 @@ function recordsOf(
   const { parts, maxPartBytes: maxRecordBytes } = bodyParts(resource.imports.maxBytes);
   const options = { maxRecordBytes, reading };
   if (format === "csv") return csvRecords(parts, resource, options);
-  // The numbers in the file need not have the form that the client requests for the response.
+  // In a file, numbers can have another form than the one that the client requests in responses.
   const type = header("content-type") ?? "";
   const isSafe = type.includes("numbers=") ? asksForSafeNumbers(type) : safeNumbers;
   return ndjsonRecords(parts, resource, { ...options, safeNumbers: isSafe });

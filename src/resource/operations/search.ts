@@ -157,7 +157,7 @@ function parseOffset(query: Query, limit: number): number {
 /** The highlights of a search, by row id and field name: HTML in which `<em>` marks the words. */
 type Highlights = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
-/** Highlights matches in the rows' fields, because the strings in the index can be older. */
+/** Highlights matches in the stored rows, because the strings in the index can be older. */
 async function highlightRows(
   rows: readonly Row[],
   query: SearchQuery,

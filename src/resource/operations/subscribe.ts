@@ -21,9 +21,8 @@ import {
 import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {
-  /** The filter of the request alone. */
   readonly requested: Filter;
-  /** Also the condition "not deleted". */
+  /** The requested filter with the condition "not deleted". */
   readonly filter: Filter;
   readonly view: View;
   readonly resumeFrom: string | null;

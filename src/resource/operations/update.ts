@@ -109,7 +109,7 @@ export function parseUpdate(
 
 function holdsRelations(body: unknown, { nestedWrites, relations }: Resource): boolean {
   if (!nestedWrites || typeof body !== "object" || body === null) return false;
-  // The loop is over the relations, because a body can contain many more names.
+  // Loops over the relations, because a body can contain many more names.
   return [...relations.keys()].some((name) => Object.hasOwn(body, name));
 }
 
@@ -232,7 +232,7 @@ function versionStep(
   const { checksTypes } = driver.dialect;
   if (precondition !== null) {
     const from = expectedVersion(precondition, { etag });
-    // The database adds 1 to the stored version, because `If-Match` plus 1 can be out of range.
+    // The database adds 1, because the version in `If-Match` plus 1 may exceed the column's range.
     const next = checksTypes ? incrementedValue : nextVersion(integerVersionOf(precondition, etag));
     return from === null || next === null ? null : { from, next };
   }

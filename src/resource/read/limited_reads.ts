@@ -5,10 +5,7 @@ import { minStreamedLength } from "../../protocol/text_stream.ts";
 import { addressGroup } from "../../guard/client_address.ts";
 import type { ResourceCall } from "../model/operation.ts";
 
-/**
- * Returns the connection for all reads of a response except reads by key. Limits the time and the
- * bytes. A replica may run the reads.
- */
+/** Returns the connection for a response's reads, with a time and a byte limit. Allows replicas. */
 export function limitedReadConnection(
   call: ResourceCall,
   maxBytes = call.resource.readCosts.maxAnswerBytes,
@@ -27,7 +24,7 @@ export function limitedWork<T>(call: ResourceCall, work: () => Promise<T>): Prom
   return driver.limited?.(new CallLimits(call, readCosts.maxAnswerBytes), work) ?? work();
 }
 
-/** Fails reads with a 503 if the response exceeds the memory limit for undelivered responses. */
+/** Returns a connection that fails with a 503 if undelivered responses leave too little memory. */
 export function responseReadConnection(call: ResourceCall): Connection {
   const { inflight, readCosts: { maxAnswerBytes } } = call.resource;
   const { delivery } = call.request;
@@ -45,8 +42,8 @@ export function responseReadConnection(call: ResourceCall): Connection {
 }
 
 /**
- * The limits of the reads of one call. For an object literal with getters, V8 would create a hidden
- * class per call, which keeps the request in memory until a major garbage collection.
+ * The limits of the reads of one call. It is a class, because V8 creates a hidden class for each
+ * object literal with getters, which keeps the request in memory until a major garbage collection.
  */
 class CallLimits implements ReadLimits {
   readonly maxBytes: number;
@@ -67,7 +64,6 @@ class CallLimits implements ReadLimits {
     return user === null ? `a${addressGroup(request.address())}` : `u${user.id}`;
   }
 
-  /** Created when it is needed, by slow reads only. */
   get signal(): AbortSignal {
     return this.#call.request.signal();
   }

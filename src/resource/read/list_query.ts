@@ -25,10 +25,7 @@ interface RelatedOrder extends Omit<RelatedColumn, "where"> {
   readonly target: Resource;
 }
 
-/**
- * Finds the field of a name such as `author.name` in `orderBy`. Returns null if the relation cannot
- * be used or leads to several rows. Throws a 400 for a field by which the caller cannot sort.
- */
+/** Finds the field of `author.name` in `orderBy`. Null if no usable relation leads to one row. */
 function relatedOrderOf(path: string, index: number, resource: Resource): RelatedOrder | null {
   const [name = "", ...fields] = splitPath(path);
   const relation = resource.relations.get(name);
@@ -123,7 +120,6 @@ export function parseListQuery(query: Query, resource: Resource) {
   };
 }
 
-/** The query parameter that skips rows. Only lists and searches have it. */
 export const offsetParameter: ReadonlySet<string> = new Set(["offset"]);
 
 /** The maximum of `offset`. For later rows, a client uses cursors, whose cost does not grow. */
@@ -174,12 +170,9 @@ export function resourcesReadByList(
 
 export interface ListReadPlan {
   readonly read: ReadPlan;
-  /** The row after which the list continues, or null unless the cursor names a row by its key. */
+  /** The row whose key the cursor contains, after which the list continues; else null. */
   readonly from: ContinuedRow | null;
-  /**
-   * The number of rows before the page, for an order whose values can vary between statements; null
-   * for other orders. The read also returns rows before the page, to detect changes of these rows.
-   */
+  /** The position of the page if sort values can differ between statements; else null. */
   readonly counted: CountedPosition | null;
 }
 
@@ -238,7 +231,7 @@ export interface TotalCount {
 
 export type TotalCountPlan = ReturnType<typeof planTotalCount>;
 
-/** Plans an estimate only if requested, supported, and no more revealing than the count. */
+/** Plans the count, and a requested estimate if the engine has one that reveals no hidden rows. */
 export function planTotalCount(
   where: Filter,
   mode: Exclude<TotalCountMode, "none">,
@@ -265,7 +258,7 @@ export function planTotalCount(
  */
 const minEstimated = 2_500;
 
-/** `found` is the number of rows read: the page and one row more. */
+/** `found` is the number of rows that were read: at most one more than the page contains. */
 export async function fetchTotalCount(
   plan: TotalCountPlan,
   { read, found }: { readonly read: ReadPlan; readonly found: number },

@@ -109,7 +109,7 @@ async function loadOne(
     });
   const timesOfKey = sumByPlace(times, placeOf, keys.length);
   const timesFound = found.places.map((place) => timesOfKey[place] ?? 0);
-  // The metrics for one row count like one included row.
+  // If metrics replace the rows, the metrics of each row count as one included row.
   for (const shown of metrics.length > 0 ? times : timesFound) loading.left -= shown;
   if (loading.left < 0) throw tooMuch();
   if (bytes !== null) {

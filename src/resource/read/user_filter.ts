@@ -45,7 +45,7 @@ export function parseUserFilter(text: string | undefined, resource: Resource): F
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
 }
 
-/** Parses the filter of a batch. As in `POST /query`, it can be longer than in a URL. */
+/** Parses a batch's filter, which can be longer than in a URL because it is in the body. */
 export function parseBodyFilter(text: string, resource: Resource): Filter | null {
   const syntax = parseFilter(text, filterLengthsInBody);
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
@@ -60,7 +60,7 @@ export interface PositionedComparison {
   readonly comparison: Comparison;
 }
 
-/** Returns the comparisons in a user's filter, in their order. Tests for NULL are left out. */
+/** Returns the comparisons in a user's filter, in their order, without the tests for NULL. */
 export function comparisonsOf(text: string, resource: Resource): readonly PositionedComparison[] {
   const parsed = parseFilter(text, filterLengthsInBody);
   const found: PositionedComparison[] = [];
@@ -178,7 +178,7 @@ function walksIn(syntax: FilterSyntax, resource: Resource | undefined): readonly
 interface Place {
   readonly resource: Resource;
   readonly related: ReadonlyMap<Resource, Grant>;
-  /** True if each row of the resource is examined at most once. */
+  /** True if the database examines each row of the resource at most once. */
   readonly looksOnce: boolean;
 }
 
@@ -219,8 +219,8 @@ function targetOf(relation: Relation, resource: Resource): Resource {
 }
 
 /**
- * Throws the 400 of a filter string for fields by which the user may not filter. Throws a plain
- * Error for a column of another table, or for no filter. Returns null for a blank filter template.
+ * Resolves a filter from code, or returns null for a blank template. Throws a 400 for a field by
+ * which the user may not filter, and an Error for a column of another table or for no filter.
  */
 function resolveCodeFilter(
   given: Rule,
@@ -237,14 +237,12 @@ function resolveCodeFilter(
 }
 
 /**
- * Decides whether the database finds related rows separately for each row, or once. Separate
- * searches are cheap if the related column is unique, or if each related row belongs to only one
- * row. Otherwise the costs multiply: `author.posts` in a filter of posts examines all posts of an
- * author for each post. Without an index, each search scans the related table.
- *
- * The parameter `looksOnce` is true if the preceding relations lead to each row at most once. In
- * the result, `isOnce` is true if the related rows must be found once, and `looksOnce` if each of
- * them is examined at most once.
+ * Decides whether the database finds related rows separately for each row, or once for all rows.
+ * Separate searches are cheap if the related column is unique, or if each related row belongs to
+ * only one row. Otherwise the costs multiply: `author.posts` in a filter of posts examines all
+ * posts of an author for each post. Without an index, each search scans the related table.
+ * `looksOnce` is true if the database examines each row (in the result: each related row) at most
+ * once. `isOnce` is true if the database must find the related rows once for all rows.
  */
 function planRelationEvaluation(
   { owner, steps: [step, second] }: Relation,

@@ -73,7 +73,7 @@ class CallerView {
     const acting = () => this.#acting ??= driverActingAs(driver, identityOf(this.#user));
     Object.defineProperties(seen, {
       driver: { get: acting },
-      // In a transaction, `driver` already has the caller's role, so its handle `db` is unchanged.
+      // In a transaction, `driver` already has the caller's role, so `db` needs no new handle.
       db: { get: () => acting() === driver ? db : databaseHandle(acting(), sqlPlans) },
     });
   }

@@ -27,7 +27,7 @@ export async function notFoundOrForbidden(
   if (grant.rows.kind === "all" && !hasPolicies) return notFound(resource, target.segment);
   const seen = and(grant.visible, among, keyFilter(target.key, table));
   const count = (where: Filter) => fetchCount(connection, { kind: "count", table, where }, reader);
-  // If the row is in the scope now, it was created after the write failed, so this is a 404, too.
+  // A row that is in the scope now was created after the write failed, so the result is a 404.
   const isExisting = await count(seen) > 0 &&
     (hasPolicies || await count(and(seen, grant.rows)) === 0);
   return isExisting

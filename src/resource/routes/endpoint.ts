@@ -29,7 +29,7 @@ export interface Endpoint {
   /** All kinds of access that the endpoint needs. Procedures check access themselves. */
   readonly accesses: readonly Access[];
   protection(resource: Resource): OperationProtection | undefined;
-  /** The capabilities, all of which must be enabled. Empty if the endpoint always exists. */
+  /** The capabilities that must be enabled. Empty if the endpoint always exists. */
   readonly capabilities: readonly (keyof ResolvedCapabilities)[];
   /** Throws a 401 or 403 that depends on the caller alone, not on the body or on a scope. */
   requireAccess(user: User | null, resource: Resource): void;

@@ -62,7 +62,7 @@ export async function callFunction(
       const why = "it changes the database, although it is not declared as volatile";
       throw new Problem("forbidden", `Cannot call ${called.name}: ${why}`, { cause });
     }
-    // The rows are read as a list, whose problem would say "Cannot read", not "Cannot call".
+    // The list operation reads the rows, but its problem says "Cannot read", not "Cannot call".
     const isOfCall = cause instanceof DatabaseError && failuresOfCalls.has(cause.kind);
     if (isOfCall) await refuseArgument(values, narrowForCaller(user, host));
     throw databaseProblem(isOfCall ? cause : error, `call ${called.name}`);
@@ -218,7 +218,7 @@ function listQueryOf(
   const names = body === undefined ? args.map(({ column }) => column.name) : [];
   const known = [...names, ...hasRows ? rowParameters : []];
   const refused = (reason: string) => invalidParameter(`Cannot ${reason}`);
-  // If code makes the call while it handles a request, `raw` is that request, not the call.
+  // For a call by server-side code, `raw` is null or the request that the code handles.
   const isCode = raw === null || code !== null;
   for (const name of isCode ? query.keys() : new URL(raw.url).searchParams.keys()) {
     if (!known.includes(name)) {

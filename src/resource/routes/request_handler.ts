@@ -33,7 +33,7 @@ import type { RecordReply } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 import { fieldsKeyOf } from "../rights/caller_view.ts";
 
-/** A stored response of an earlier request costs no budget and needs no solved challenge. */
+/** Runs `execute`, or returns a stored response, which costs no budget and needs no challenge. */
 export type HandleIdempotently = (
   execute: (record: RecordReply | null) => MaybePromise<Reply>,
   admission: IdempotentAdmission | null,

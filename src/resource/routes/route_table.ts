@@ -157,8 +157,8 @@ export function createResourcePaths(url: string) {
 
 /**
  * Creates the function that finds the routes at a path without a final slash, by the longest
- * resource path that is a prefix. It compares characters, because a lookup in a Map takes several
- * times as long: V8 must hash the new path string of every request.
+ * resource path that is a prefix. The function compares characters, because a lookup in a Map takes
+ * several times as long: V8 must hash the new path string of every request.
  */
 export function createPathIndex(
   all: readonly ResourcePaths[],

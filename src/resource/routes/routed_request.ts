@@ -47,7 +47,7 @@ export interface RoutedRequestOptions extends EventLoopLimits {
   readonly clock: Clock;
 }
 
-/** The operation has not run yet. A class, because closures for each request would be slow. */
+/** A request before its operation runs. It is a class, because closures per request are slow. */
 export class RoutedRequest implements WaitingRequest, ResponseDelivery {
   readonly request: Request;
   readonly target: RequestTarget;
@@ -59,7 +59,6 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
   /** True if the body is not JSON. Known after {@link body}. */
   isRaw = false;
 
-  /** The address and the body are read later. */
   constructor(received: ReceivedRequest, route: ResourceRoute, options: RoutedRequestOptions) {
     this.request = received.request;
     this.target = received.target;

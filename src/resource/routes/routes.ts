@@ -152,7 +152,7 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
       try {
         endpoint = chosen(request(), resource);
       } catch (error) {
-        // The stored response is this problem, too. So the response reveals no row of the upsert.
+        // Then the stored response is the same problem, which reveals no row of the upsert.
         if (!(error instanceof Problem)) throw error;
       }
       await endpoint.authorize(request, user, resource);

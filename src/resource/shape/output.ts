@@ -19,7 +19,7 @@ import { cacheControl, type DataReply, jsonReply } from "../http/json_reply.ts";
 export interface View {
   /** The readable columns that {@link parseSelect} has selected. */
   readonly visible: readonly ColumnInfo[];
-  /** The selected values of documents, for columns that are not shown as a whole. */
+  /** The values within JSON columns that are selected without the whole column; null if none. */
   readonly parts: Selection["parts"];
   readonly computed: ComputedFields;
   readonly include: readonly Include[];
@@ -220,7 +220,7 @@ export function rowReply(
   return jsonReply(status, body, { ...headers, ...(etag === null ? {} : etagHeaders(row, etag)) });
 }
 
-/** `rows` must have all columns. The response contains no ETags, but ids that the client chose. */
+/** `rows` must have all columns. The response has no ETags, but repeats the ids of the client. */
 export function rowsReply(
   status: number,
   { rows, recorded }: WrittenRows,

@@ -21,7 +21,7 @@ type Included = readonly { readonly relation: Relation }[];
 
 export interface Selection {
   readonly visible: readonly ColumnInfo[];
-  /** Values within JSON columns that `select` names, unless it names the whole column; or null. */
+  /** The values within JSON columns that are selected without the whole column; null if none. */
   readonly parts: ReadonlyMap<ColumnInfo, DocumentParts> | null;
 }
 

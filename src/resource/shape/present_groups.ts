@@ -11,7 +11,7 @@ export interface GroupView {
   readonly safeNumbers: boolean;
 }
 
-/** Masks an aggregate's groups: keys, minima, maxima are row values. Throws for hidden columns. */
+/** Shapes the groups of an aggregate. Throws for a hidden column, whose values it would reveal. */
 export function presentGroups(
   groups: readonly AggregateGroup[],
   { keys, metrics, readable, safeNumbers }: GroupView,
@@ -33,7 +33,7 @@ export function presentGroups(
       if (metric.name === "count") shown.count = value;
       else {
         const { name, column } = metric;
-        // An average is a double even for an integer column: the column's kind does not convert it.
+        // An average is a double even for an integer column, so it needs no conversion.
         valuesByColumn(shown, name)[column.name] = name === "avg" ? value : valueOf(value, column);
       }
     }

@@ -36,7 +36,7 @@ interface KeyedRows {
 
 /**
  * Reads the rows with these keys that match the condition. Throws a 422 before any write if the
- * rows exceed the response limit. Hidden columns do not count: the error would reveal lengths.
+ * rows exceed the response limit. Ignores hidden columns: the error would reveal their lengths.
  */
 export async function readByKeys(
   { keys, by: given, where, columns, lock }: KeyedRows,

@@ -128,10 +128,7 @@ export async function fetchRow(
   return rows[0] ?? null;
 }
 
-/**
- * Returns the error of a write that found no row: the row has changed, is outside the scope, or a
- * trigger kept it. Throws a 412 if `current` is null and the precondition fails.
- */
+/** Returns the error of a write that found no row. Throws a 412 if the precondition fails. */
 export async function targetNotWritten(
   target: RowTarget,
   current: Row | null,
@@ -150,11 +147,11 @@ export async function targetNotWritten(
 }
 
 /**
- * The problem of a write that changed no row although a row matches. Either a trigger, rule or
- * policy has prevented the write, or another request changed the row after the statement.
+ * Thrown if a write changed no row although a row matches: a trigger, rule or policy prevented the
+ * write, or another request changed the row. The service retries the write in a transaction.
  */
 export class RowKept extends Problem {
-  /** `hasPolicies`: a policy can have prevented the write. The service retries in a transaction. */
+  /** `hasPolicies` is true if a policy of the database can have prevented the write. */
   constructor(access: Access, hasPolicies: boolean) {
     const slug = hasPolicies ? "forbidden" : "conflict";
     const [used, detail] = access === "delete"
@@ -164,7 +161,6 @@ export class RowKept extends Problem {
   }
 }
 
-/** Returns the 409 for a write of one row of a view in which several rows have the same key. */
 export function severalRows(access: Access): Problem {
   return new Problem("conflict", `Cannot ${access}: several rows of the view have this key`);
 }
@@ -189,8 +185,8 @@ export async function requireWithinScope(
 }
 
 /**
- * Returns true if a write of one row needs no transaction. A rollback may be necessary if rows can
- * share a key or, on Postgres, if a trigger changes other data although no row is written.
+ * Returns true if a write of one row needs no transaction. A rollback may be necessary if several
+ * rows can have the same key or, on Postgres, if a trigger can change other data.
  */
 export function mayWriteAlone(resource: Resource): boolean {
   const { driver, table } = resource;
@@ -230,7 +226,6 @@ export function scopeProblem(error: unknown, access: Access): unknown {
 
 /** Another request changed the rows after they were read. The service then retries the write. */
 export class RowsChanged extends Problem {
-  /** Creates the problem. `action` completes "Cannot …". */
   constructor(action: string, cause?: unknown) {
     super("conflict", `Cannot ${action}: other writes kept getting in the way`, { cause });
   }

@@ -48,7 +48,7 @@ export async function beforeUpdate(
     (context) => hooks.onBeforeUpdate?.(withCurrent(context, current), rowId(key), patch),
   );
   const data = { ...changed ?? patch };
-  // A PUT lets the database set some columns. Hooks neither receive nor return their values.
+  // In a PUT, the database sets the default of some columns. Hooks do not see these columns.
   const kept = [...values].filter(([, value]) => value === databaseDefault);
   for (const { column, value, text } of given) {
     if (!Object.hasOwn(data, column.name) || writeJson(data[column.name]) !== text) continue;

@@ -28,8 +28,8 @@ export interface LockedRow<Values> {
 }
 
 /**
- * Finds and counts the rows and runs before-hooks outside of a transaction: this can take seconds,
- * and would block other writes on SQLite. Then writes the rows that still match.
+ * Finds the rows and runs before-hooks before the transaction, because this can take seconds and a
+ * transaction blocks other writes on SQLite. Then writes the rows that still match.
  */
 export async function writeMatchingRows<Values>(
   batch: MatchingWrite<Values>,

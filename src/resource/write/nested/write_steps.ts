@@ -120,7 +120,7 @@ function refusedRows(
   bodyPaths: readonly BodyPath[],
 ): unknown {
   if (!(error instanceof FailedWrite)) return problemAtPath(error, "create", bodyPaths);
-  // Foreign keys to rows that the rollback has removed must not be reported as the cause.
+  // References to rows that the rollback removes are omitted, because they are not the cause.
   const given = error.rows.map(({ values, ...bodyPath }) => ({
     ...bodyPath,
     values: new Map([...values].filter(([column]) => !filled.includes(column))),

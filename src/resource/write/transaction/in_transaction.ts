@@ -98,7 +98,7 @@ export class WriteConnection implements Joinable<WrittenRows> {
     if (this.#written === null) return;
     const written = this.#written;
     this.#written = null;
-    // The rows of a part of a transaction are indexed only with the whole transaction.
+    // If the connection is for a part of a transaction, the whole transaction indexes the rows.
     if (this.#connection instanceof PartConnection) return this.#connection.takeOver(written);
     for (const [indexer, { keys, rows }] of written) {
       this.#pending.push(await indexer.beforeCommit(keys, this.#connection, rows));

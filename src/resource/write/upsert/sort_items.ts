@@ -37,8 +37,8 @@ interface NamedKey extends UniqueKey {
 }
 
 /**
- * Returns the keys by which an upsert can find rows: primary key, unique columns or sets, partial
- * unique indexes. Omits keys that clients can neither read nor write: upserts would reveal values.
+ * Returns the keys by which an upsert can find rows: the primary key and other unique keys. Omits
+ * keys that clients can neither read nor write, because upserts would reveal their values.
  */
 export function uniqueKeysOf(resource: Resource): readonly NamedKey[] {
   const { table, fields } = resource;

@@ -125,7 +125,7 @@ async function writeSorted(
   });
 }
 
-/** New rows must match the partial index, or each repetition of an upsert creates another row. */
+/** New rows must match the partial index. Otherwise, a repeated upsert would add another row. */
 async function requireCondition(
   created: readonly Row[],
   { rows: condition }: UniqueKey,

@@ -126,7 +126,7 @@ function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
   return mayWrite(column, resource) ? column : undefined;
 }
 
-/** Returns true if a value can be another spelling of the stored value. Rarely true in a key. */
+/** Returns true if a value can be another form of the stored value; in a key, only NaN etc. */
 function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
   const { dialect } = driver;
   return (!column.primaryKey || isSpecial(value, column)) && fields.readable.includes(column) &&
