@@ -22,7 +22,7 @@ export interface ConsoleObserverOptions {
   readonly write?: ((line: string) => void) | undefined;
   /** Returns milliseconds since 1970 for the `time` of JSON lines. */
   readonly now?: (() => number) | undefined;
-  /** The number of the worker process, shown in each line: processes can share a console. */
+  /** The number of the worker process, shown in each line because processes can share a console. */
   readonly worker?: number | undefined;
 }
 

@@ -67,7 +67,7 @@ export interface EtagOptions<S, Of = AnyTable> {
   readonly idField?: ColumnReferenceOf<S, Of> | undefined;
   /** The strength of ETags. With `strong`, proxies must not change responses. Default: `weak`. */
   readonly algorithm?: "weak" | "strong" | undefined;
-  /** True to reject, with 428, a write of one row that has no `If-Match`. Default: false. */
+  /** True to reject a write of one row without `If-Match`, with a 428. Default: false. */
   readonly require?: boolean | undefined;
 }
 
@@ -238,7 +238,7 @@ export interface ResourceOptions<
   readonly path?: string | undefined;
   /** The database of the resource. Default: the database of the app. */
   readonly db?: Database | undefined;
-  /** The scopes, which grant users access to rows. Without a scope, an access is denied. */
+  /** The scopes, which grant users access to rows. Access without a scope is denied. */
   readonly auth?: ScopeOptions<U, Of> | undefined;
   /** The operations that the resource offers. */
   readonly capabilities?: Capabilities | undefined;

@@ -84,7 +84,7 @@ export function exportRows(
       const walk = counted === null
         ? rowPages((maxBytes) => limitedReadConnection(call, maxBytes), plan, reader)
         : toRowPages(await readAtOnce(plan, counted, call));
-      // Reads the first page before the status is sent, so that an immediate failure is no 200.
+      // Reads the first page before the status is sent, so that a failed read has an error status.
       const first = await walk.next(firstPageRows);
       const hasLeft = () => call.request.signal().aborted;
       return { columns: plan.columns, first, walk, hasLeft };

@@ -184,7 +184,7 @@ const maxVersion = Number.MAX_SAFE_INTEGER - 1;
 /**
  * Updates the row in one statement, without reading it first. This requires a version column, at
  * most one version in `If-Match`, and a scope that the statement can check. Returns null if one
- * statement is not enough, or if there is no such row. Throws a 412 for another version.
+ * statement is not enough, or if no row matches. Throws a 412 if the row has another version.
  */
 async function updateAtVersion(
   target: RowTarget,

@@ -58,7 +58,7 @@ class CallLimits implements ReadLimits {
     this.timeoutMs = call.resource.readCosts.queryTimeoutMs;
   }
 
-  /** Computed when it is needed: most reads never wait in the queue. */
+  /** Computed only when needed, because most reads never wait in the queue. */
   get identity(): string {
     const { request, user } = this.#call;
     return user === null ? `a${addressGroup(request.address())}` : `u${user.id}`;

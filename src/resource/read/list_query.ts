@@ -72,7 +72,7 @@ function addedName(index: number, { table: { columns } }: Resource): string {
   return name;
 }
 
-/** An unreadable related row has no sort value. */
+/** Adds the sort keys of related rows, without the values of rows that the caller cannot read. */
 function planAdded(
   added: readonly (RelatedOrder | PathColumn)[],
   related: ReadonlyMap<Resource, Grant>,

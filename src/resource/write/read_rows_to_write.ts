@@ -109,7 +109,7 @@ export async function readAgain(
   return rows.map((row, index) => found.get(keyId(keys[index] ?? [], table)) ?? row);
 }
 
-/** Returns no lock for deletions in a user's database role: a lock would need the UPDATE right. */
+/** Returns no lock for a delete in a user's database role, because a lock needs UPDATE rights. */
 export function deletionLock({ identityOf, softDelete }: Resource): { readonly lock?: true } {
   return identityOf !== null && softDelete === null ? {} : { lock: true };
 }

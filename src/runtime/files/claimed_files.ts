@@ -16,7 +16,7 @@ export interface ClaimedFile {
  */
 export function claimFile(path: string, library: string): ClaimedFile {
   const absolute = realPath(resolve(path));
-  // Several loaded copies of this module share the claims of the process, so they are global.
+  // The claims are global, because several loaded copies of this module share them.
   // The cast is safe: only this module writes to this key.
   const holder = globalThis as { [claimsKey]?: Map<string, Claim> };
   const claims = holder[claimsKey] ??= new Map();

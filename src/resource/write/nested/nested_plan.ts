@@ -97,7 +97,7 @@ export function commonBodyPath(bodyPaths: readonly BodyPath[]): BodyPath {
   return path === null ? wholeBody : { path, details: { path } };
 }
 
-/** Uses the common path of the rows: the database does not say which row of a statement failed. */
+/** Uses the rows' common path, because the database does not report which row has failed. */
 export function problemAtPath(
   error: unknown,
   access: RelatedWrite["access"],

@@ -124,7 +124,7 @@ export class PartDriver implements Driver {
   readonly label: string;
   readonly isShared: boolean;
   readonly signals = null;
-  /** Returns this driver. Absent if the service's role, not a user's role, runs the statements. */
+  /** Returns this driver. Absent if the statements run with the role of the service. */
   readonly as?: () => Driver;
   readonly #connection: Connection;
   readonly #savepoint: string;

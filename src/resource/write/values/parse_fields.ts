@@ -35,7 +35,7 @@ export function invalidField(message: string, path: string = ""): InvalidFields 
   return new InvalidFields([{ path, message }]);
 }
 
-/** The maximum number of listed errors. Without it, each field of a body could add an error. */
+/** The maximum number of listed errors, because each field of a body could add an error. */
 const maxErrors = 100;
 
 /** Members that the service adds to rows. A body can contain them, and the service ignores them. */
@@ -55,8 +55,8 @@ export type ParseFields = (
 ) => Map<ColumnInfo, unknown>;
 
 /**
- * Ignores columns that the client cannot write and, without `strictInput`, unknown fields.
- * Unsupported nested rows are an error: ignored rows would look like success.
+ * Ignores columns that the client cannot write and, without `strictInput`, unknown fields. Throws
+ * for unsupported nested rows, because ignoring them would look like success.
  */
 export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { isNew: true });
@@ -126,7 +126,7 @@ function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
   return mayWrite(column, resource) ? column : undefined;
 }
 
-/** Returns true if a value can be another form of the stored value; in a key, only NaN etc. */
+/** Returns true if a value can be another form of the stored value. In a key, only special ones. */
 function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
   const { dialect } = driver;
   return (!column.primaryKey || isSpecial(value, column)) && fields.readable.includes(column) &&

@@ -23,7 +23,7 @@ import {
 } from "./relation_steps.ts";
 import { maxEmbeddedPerItem } from "../../../define/default_max_fields.ts";
 
-/** All rows of one relation become one step, whichever rows contain them in the body. */
+/** Creates one step for all rows of a relation, even if different rows contain them in the body. */
 export function parseNestedRows(sources: readonly RowSource[], resource: Resource): NestedRows {
   const state = newState(resource);
   const rows = parseLevel(sources, resource, state);

@@ -80,7 +80,7 @@ interface Found {
   readonly rows: RowsByKey;
   readonly within: RowsByKey;
   readonly target: Resource;
-  /** The values that connect a child. All children share them, so one statement is enough. */
+  /** The values that connect a child, equal for all children, so that one statement is enough. */
   readonly related: Assignments;
   /** The values that disconnect a child, or none if its foreign key cannot be NULL. */
   readonly cleared: Assignments;
