@@ -84,6 +84,7 @@ function runStages<Intent, Plan, Outcome>(
   const intent = operation.parse(request, resource);
   const shape = (outcome: Outcome) => operation.shape(outcome, intent, resource);
   return chain(authorizeAll(operation, intent, user, resource), ({ grant, related }) =>
+    // Charging can fail with 428 or 429.
     chain(charge(operation, intent, request), () => {
       const plan = operation.plan(intent, grant, resource, related);
       const record = recorder(request, shape);
