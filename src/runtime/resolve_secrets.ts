@@ -9,7 +9,7 @@ export interface SecretSource {
   readonly option: string;
   readonly variable: string;
   readonly consequence: string;
-  /** True in production. Then the app does not start with a random secret. */
+  /** True in production, where the app does not start with a random secret. */
   readonly isProduction: boolean;
 }
 

@@ -166,7 +166,7 @@ export function keepAlive(): () => void {
   return () => clearInterval(timer);
 }
 
-/** A microtask would run before pending requests are read, and a timer a millisecond too late. */
+/** Runs work after pending requests are read: a microtask is too early, a timer is 1 ms late. */
 export const runAfterPendingIo: (work: () => void) => unknown = setImmediate;
 
 /** Lets other requests run if the current work has taken long. Long work calls it repeatedly. */

@@ -17,8 +17,8 @@ const tagBytes = 16;
 const maxSealedLength = 16_384;
 
 /**
- * Creates a sealer: AES-256-GCM (NIST SP 800-38D), keys derived by HKDF (RFC 5869). The first
- * secret seals, all open. Synchronous: Web Crypto is ten times slower for small strings.
+ * Creates a sealer with AES-256-GCM (NIST SP 800-38D) and keys by HKDF (RFC 5869). The first secret
+ * seals, all can open. Web Crypto would be ten times slower for small strings.
  */
 export function createSealer(secrets: readonly string[], random: Random): Sealer {
   const keys = secrets.map((secret) => Buffer.from(deriveKey(secret, "seal")));
@@ -70,7 +70,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
   };
 }
 
-/** The number of nonces that one call of the random source creates, because calls are slow. */
+/** One call of the random source creates this many nonces, because each call is slow. */
 const pooledNonces = 256;
 
 function nonces(random: Random): () => Buffer {

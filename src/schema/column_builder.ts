@@ -51,7 +51,7 @@ export class ColumnBuilder<
   }
 
   /**
-   * Makes the column the primary key. Several such columns are a composite key in declaration
+   * Makes the column the primary key. Several such columns form a composite key in declaration
    * order. For a single integer or bigint key without a default, the database generates values.
    */
   primaryKey(): ColumnBuilder<T, true, Assigned extends true ? true : HasDefault, Assigned> {
@@ -82,8 +82,8 @@ export class ColumnBuilder<
   }
 
   /**
-   * Declares a foreign key. `target` is called after all tables are declared. For circular
-   * references, TypeScript needs its return type: `(): ColumnLike<unknown> => people.id`. The
+   * Declares a foreign key. `target` is called after all tables are declared. In circular
+   * references, `target` needs a declared return type: `(): ColumnLike<unknown> => people.id`. The
    * column gets an index, unless another index begins with it.
    */
   references(
@@ -99,10 +99,7 @@ export class ColumnBuilder<
     return new ColumnBuilder({ ...this.declaration, default: { kind: "database", sql } });
   }
 
-  /**
-   * Sets an SQL expression of the row's other columns, by which the database computes the value at
-   * each write. The column is read-only.
-   */
+  /** Sets an SQL expression that computes the value from other columns. The column is read-only. */
   generatedAs(sql: string): ColumnBuilder<T, NotNull, true, Assigned> {
     return new ColumnBuilder({ ...this.declaration, generatedSql: sql });
   }
@@ -218,10 +215,7 @@ export function createdAt(): ColumnBuilder<string, true, true, false> {
   return declare("timestamp", { ...filledIn, writeTimestamp: "created" });
 }
 
-/**
- * Declares a column for the time of the row's last change. It works like {@link createdAt}. In
- * addition, the service sets the time again in each update that sets any field.
- */
+/** Like {@link createdAt}, but the service also sets the time in each update that sets a field. */
 export function updatedAt(): ColumnBuilder<string, true, true, false> {
   return declare("timestamp", { ...filledIn, writeTimestamp: "updated" });
 }

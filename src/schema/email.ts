@@ -1,4 +1,4 @@
-/** Like forms in browsers: ASCII without quotes, at most 254 characters (RFC 5321, 4.5.3.1). */
+/** Returns true for addresses that HTML forms accept, up to 254 characters (RFC 5321, 4.5.3.1). */
 export function isEmail(text: string): boolean {
   return text.length <= 254 && address.test(text);
 }

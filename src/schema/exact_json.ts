@@ -6,7 +6,7 @@ import type { ColumnInfo } from "./table_info.ts";
 /** Maximum nesting depth. Some thousand levels would overflow the stack of recursive functions. */
 const maxLevels = 512;
 
-/** Keeps all digits, as bigint or `ExactNumber`. Undefined for invalid JSON or over 512 levels. */
+/** Parses JSON and keeps all digits. Returns undefined for invalid JSON, or above 512 levels. */
 export function parseJson(text: string): unknown {
   return exceededJsonLimit(text, { levels: maxLevels, names: Infinity, digits: Infinity }) === null
     ? parseCheckedJson(text)
@@ -40,7 +40,7 @@ export interface JsonLimits {
   readonly digits: number;
 }
 
-/** How many arrays and objects count as one member. GeoJSON consists mostly of arrays. */
+/** This many arrays or objects count as one member, because GeoJSON consists mostly of arrays. */
 const containersPerName = 8;
 
 /** Returns the limit that a string exceeds, or null. The string may be invalid JSON. */
@@ -48,7 +48,7 @@ export function exceededJsonLimit(
   text: string,
   { levels, names, digits }: JsonLimits,
 ): keyof JsonLimits | null {
-  // A level has at least two characters, and a member five (`"":1,`): short strings fit.
+  // Short strings fit: a level has at least two characters, and a member at least five (`"":1,`).
   const { length } = text;
   if (length <= 2 * levels && length <= 5 * names && length <= digits) return null;
   let open = 0;

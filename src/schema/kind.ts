@@ -63,7 +63,7 @@ export const unrestrictedRules: ValueRules = Object.freeze({
 /** The behaviour of a column kind: parsing and order. Callers handle null themselves. */
 export interface Kind {
   fromJson(value: unknown, rules: ValueRules): unknown;
-  /** Does not check an enum or length limits: a value that violates them simply matches no row. */
+  /** Parses a string. Enum and length limits are not checked: a forbidden value matches no row. */
   fromText(text: string, rules: ValueRules): unknown;
   /** Compares values as the databases do, and never throws. Null for json and bytes (no order). */
   readonly compare: ((left: unknown, right: unknown) => number) | null;

@@ -19,10 +19,7 @@ export interface Relation {
   readonly steps: readonly [RelationStep] | readonly [RelationStep, RelationStep];
 }
 
-/**
- * A step from a row to the rows of `table` with equal values in each pair of columns. A row with
- * NULL in one of its columns has no related rows.
- */
+/** A step from a row to the rows of `table` with equal values in all pairs. NULL equals nothing. */
 export interface RelationStep {
   /** The table to which the step leads. */
   readonly table: TableInfo;

@@ -14,7 +14,7 @@ export function namesToOne(key: ForeignKeyNames): NameChoices {
   const target = singular(key.to);
   const leading = (start: string) =>
     endsInPreposition.test(start) ? joined(key, start, target) : joined(key, start, "to", target);
-  // If a table references itself, its name would fit both directions, so the name is not used.
+  // The table's name would fit both directions of a relation to the table itself.
   const names = key.from === key.to ? [role] : [role, target];
   return [...names, leading(role), leading(key.columns.join("_"))];
 }
@@ -39,7 +39,7 @@ export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameC
   ];
 }
 
-/** A name that several relations of a group would get is not used: the order must not matter. */
+/** Skips a name that fits several relations of a group: their order must not matter. */
 export function chooseNames<Named extends { readonly names: NameChoices }>(
   groups: readonly (readonly Named[])[],
   taken: readonly string[],

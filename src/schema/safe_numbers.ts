@@ -4,7 +4,7 @@ import { exactNumber, isExactNumber } from "./exact_number.ts";
 import { isAny, isDocument } from "./structured/structured_value.ts";
 import type { ColumnInfo, ValueShape } from "./table_info.ts";
 
-/** True if a header asks for JSON that doubles represent exactly, as the client library does. */
+/** True if a header asks for the safe form: JSON in which doubles represent all numbers exactly. */
 export function asksForSafeNumbers(header: string): boolean {
   return header.includes("numbers=safe");
 }
@@ -45,7 +45,7 @@ export function safeOutput(value: unknown): unknown {
   return isExactNumber(value) ? value.rawJSON : mapMembers(value, safeOutput);
 }
 
-/** A client may have rounded plain numbers beyond 2^53: only columns of doubles accept them. */
+/** Restores marked numbers. Unmarked bigints become doubles: a client may have rounded them. */
 export function fromSafeBody(value: unknown): unknown {
   if (typeof value === "bigint") return Number(value);
   if (typeof value !== "object" || value === null || isExactNumber(value)) return value;

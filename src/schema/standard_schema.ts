@@ -1,7 +1,4 @@
-/**
- * A schema of zod, valibot, arktype or another library that follows version 1 of Standard Schema.
- * It validates a value of type `Input`, and returns a value of type `Output`.
- */
+/** A schema of zod, valibot, arktype or another library that follows Standard Schema, version 1. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   /** The only member of a Standard Schema that the service uses. */
   readonly "~standard": {

@@ -1,10 +1,7 @@
 /** The effect on referencing rows when the referenced row is deleted or its key is changed. */
 export type ReferentialAction = "cascade" | "restrict" | "set null" | "set default";
 
-/**
- * The actions of a foreign key on referencing rows. With null, the database refuses to delete a
- * row, or change its key, while rows reference it.
- */
+/** The actions of a foreign key. With null, a referenced key cannot be deleted or changed. */
 export interface ForeignKeyActions {
   /** Action when the referenced row is deleted. */
   readonly onDelete: ReferentialAction | null;

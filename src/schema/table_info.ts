@@ -248,12 +248,10 @@ export interface DeclaredTableParts
   readonly primaryKey?: readonly ColumnInfo[];
   /** True if a program has declared the table. Default: the value of `own`. */
   readonly declared?: boolean;
-  /** The only engine for which the table is declared. Default: all engines. */
   readonly engine?: string;
   /** True to forbid writes, which a table without a key and a read-only view always forbid. */
   readonly readOnly?: boolean;
   readonly view?: ViewInfo | null;
-  /** True if all rows have different keys. Default: true. */
   readonly distinct?: boolean;
 }
 

@@ -16,7 +16,7 @@ export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table")
 
 export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
 
-/** The type of a name that TypeScript does not know. The service checks columns at its start. */
+/** The type of a name unknown to TypeScript. The service checks such columns when it starts. */
 // The type is `any`, because only `any` is assignable to and from every name.
 // deno-lint-ignore no-explicit-any
 export type AnyTable = any;
@@ -24,7 +24,7 @@ export type AnyTable = any;
 /** @internal True for a name that TypeScript does not know: its type is `any` or `string`. */
 export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
 
-/** A column of values `T`, of any library. The compiler rejects columns of tables except `Of`. */
+/** A column of any library, with values `T`. The compiler accepts only columns of table `Of`. */
 export interface ColumnLike<T, Of = AnyTable> {
   /** Exists only for the compiler, which infers types from it. */
   readonly _: { readonly data: T; readonly tableName?: Of };

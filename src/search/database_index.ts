@@ -15,7 +15,6 @@ export interface DatabaseIndexDependencies {
   readonly name: string;
   readonly documents: DocumentTable;
   readonly matchWords: WordMatcher;
-  /** See {@link IndexBackend.validate}. */
   readonly validate?: () => Promise<void>;
 }
 

@@ -26,12 +26,12 @@ interface SearchedIndex {
 }
 
 /**
- * Returns the keys that an engine outside of the database finds, the best first. The engine cannot
- * evaluate the scope, so the caller must still apply it. If the scope is small, `few` is a SELECT
- * of its keys and perhaps other keys, and the engine searches only the rows in scope. Otherwise it
- * searches all rows, and if it finds more than one page, again the rows in scope. If these rows are
- * too many, the database filters each page. Unreadable rows therefore count towards no limit.
- * Rejects with a 503 if the engine does not respond, and a 422 above `maxCandidates` rows in scope.
+ * Returns the keys that an engine outside of the database finds, the best first. The caller must
+ * still apply the scope, which the engine cannot evaluate. If the scope is small, `few` is a SELECT
+ * of its keys and perhaps other keys, and the engine searches only the rows in scope. Without
+ * `few`, it searches all rows. If it finds more than one page, it searches again, in the rows in
+ * scope only. If these are too many, the database filters each page instead. Unreadable rows count
+ * towards no limit. Rejects with a 503 if no engine responds, and a 422 above `maxCandidates` rows.
  */
 export async function findCandidateKeys(
   searched: SearchedIndex,

@@ -16,7 +16,7 @@ export interface Indexer {
   readonly joinsTransaction: boolean;
   /**
    * Called before the commit of each attempt of a write. Returns functions to call after the
-   * transaction. `rows` will be committed in this form; null if the indexer must read them.
+   * transaction. `rows` are the rows to commit; null if the indexer must read them.
    */
   beforeCommit(
     keys: readonly Key[],
@@ -111,7 +111,6 @@ export class InlineIndexer implements Indexer {
 
 const nothingLeft: PendingIndexing = Object.freeze({ committed() {}, failed() {} });
 
-/** Returns the row ids for {@link FailedIndexing}. */
 export function idsOf(keys: readonly Key[]): readonly string[] {
   return keys.map((key) => formatKey(key));
 }

@@ -18,7 +18,7 @@ export interface DrizzleTable {
 
 export interface DrizzleColumn {
   readonly name: string;
-  /** True if `name` is the property's name, which the older release line can convert in queries. */
+  /** True if no name is declared. The older release line can then change the case of `name`. */
   readonly keyAsName?: boolean;
   readonly table: DrizzleTable;
   /** The name of the column's class: unlike `dataType`, it is the same in both release lines. */
@@ -127,10 +127,10 @@ interface ConvertedKind {
 }
 
 /**
- * Returns the kind of a column whose SQL type has the kind `kind`. If a string or number column has
- * a custom type (`toDriver`, `fromDriver`), converts a sample. If the sample changes, e.g. by
- * encryption, only Drizzle can convert the values, which is also true of bytes with a custom type.
- * For other columns, such as booleans, the conversions are ignored.
+ * Returns the kind of a column whose SQL type has the kind `kind`. A custom type (`toDriver`,
+ * `fromDriver`) of a string or number column converts a sample. If the sample changes, e.g. by
+ * encryption, only Drizzle can convert the values. Bytes of a custom type always need Drizzle.
+ * Custom types of other columns, such as booleans, are ignored.
  */
 export function convertedKind(
   column: DrizzleColumn,

@@ -156,7 +156,7 @@ function columnDefault(
   const { default: given, defaultFn, onUpdateFn } = source;
   const assigned = isAssigned ? { kind: "database", sql: null } as const : null;
   if (column.generated) return assigned;
-  // As in Drizzle: a function if there is one, else a constant, else `$onUpdate`.
+  // As in Drizzle, a function precedes a constant, and a constant precedes `$onUpdate`.
   const make = defaultFn ?? (given === undefined ? onUpdateFn : undefined);
   if (make !== undefined) return { kind: "function", make: maker(make, source, column) };
   if (isDrizzleSql(given)) return { kind: "database", sql: sqlTextOf(given) };

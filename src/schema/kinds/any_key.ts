@@ -18,7 +18,7 @@ export function safeKey(value: unknown): unknown {
   return isShort || value === null ? value : anyKeyText(value);
 }
 
-/** Throws an {@link InvalidValue} for a string like `5`, for which `safeKey` returns a number. */
+/** Parses a string from {@link safeKey}. Throws InvalidValue for `5`, which must be a number. */
 export function fromSafeKey(text: string): unknown {
   const quoted = unquotedKeyText(text);
   if (quoted !== undefined || !looksLikeNumber(text)) return quoted ?? text;

@@ -165,7 +165,7 @@ function fromDigits(text: string, rules: ValueRules): string {
   const { precision, scale } = rules;
   const plain = plainDecimal(text);
   const scaled = plain === null ? null : withScale(plain, scale);
-  // With the digits of its scale, a value can be too long to be read again.
+  // Zeros up to the scale can make a value so long that it could not be parsed again.
   if (plain === null || (scaled !== null && plainDecimal(scaled) === null)) {
     throw new InvalidValue("must be a decimal number");
   }

@@ -31,7 +31,7 @@ export const textKind: Kind = {
   ordered: true,
 };
 
-/** At a NUL, node:sqlite truncates, and Postgres fails. A lone surrogate would become U+FFFD. */
+/** Throws for a NUL, at which node:sqlite truncates, or a lone surrogate, which becomes U+FFFD. */
 export function requireStorableText(text: string): void {
   if (text.includes("\0")) throw new InvalidValue("must not contain a NUL character");
   if (!text.isWellFormed()) throw new InvalidValue("must not contain a lone surrogate");

@@ -23,7 +23,6 @@ export const timestampKind: Kind = {
 
 export const dateKind: Kind = {
   fromJson(value) {
-    // Converts a Date, from a hook or a default function, to its calendar day in UTC.
     const day = value instanceof Date && isFinite(value.getTime())
       ? value.toISOString().slice(0, 10)
       : value;

@@ -9,7 +9,7 @@ import { kinds } from "../kind_of.ts";
 type KindOfColumn = (column: ColumnInfo) => Kind;
 type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly kind: Name }>;
 
-/** `shape` describes elements and members as columns. A string in place of a structure is kept. */
+/** Parses a list, record or map of JSON. A string in Postgres's notation remains a string. */
 function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfColumn): unknown {
   switch (shape.kind) {
     case "text":
@@ -102,7 +102,7 @@ function fromMember(
     return kindOf(column).fromJson(value, column);
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
-    // Postgres validates strings that represent values which JSON lacks, such as `NaN`.
+    // JSON lacks values such as `NaN`. Postgres validates the strings that represent them.
     if (typeof value === "string" && !kindProperties[column.kind].isWholeInJson) {
       requireStorableText(value);
       return value;

@@ -15,7 +15,7 @@ export class AppOutbox {
   readonly #outbox: KvSearchOutbox;
   #timer: OutboxTimer | null = null;
 
-  /** Takes the configured store: a store in memory would lose entries when the process ends. */
+  /** Needs the configured store: a store in memory would lose entries when the process ends. */
   constructor(store: KeyValue, options: ResolvedSearchOutboxOptions, runtime: Runtime) {
     this.#options = options;
     this.#parts = { records: new OutboxStore(store, runtime), indexes: this.#indexes, runtime };

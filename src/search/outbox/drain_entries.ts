@@ -173,7 +173,7 @@ type OutboxFault =
   | { readonly kind: "unwritten"; readonly reason: string }
   | { readonly kind: "late" };
 
-/** Writes entries' documents to their index before the leases end: all or none. Null on success. */
+/** Writes documents to their index before the leases of their entries end. Null on success. */
 async function writeEntries(
   some: readonly VersionedEntry[],
   { open: { index, backend, isPrepared }, records, clock }:

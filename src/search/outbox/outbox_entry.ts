@@ -12,7 +12,7 @@ export interface OutboxEntry extends DocumentName {
   readonly revision: number;
   /** Writes of the row that were recorded before their commit. They may not be committed yet. */
   readonly intents: readonly OutboxIntent[];
-  /** The revision of the last committed write or `enqueue`; null if the index has all of these. */
+  /** The revision of the last committed write or `enqueue`; null if all of these are indexed. */
   readonly readyRevision: number | null;
   /** Since when the index may differ from the row, in milliseconds since 1970. */
   readonly since: number;
@@ -133,10 +133,7 @@ export function finishEntry(entry: OutboxEntry, owner: string, now: number): Out
   });
 }
 
-/**
- * Ends the lease after a failure. The entry waits longer after each attempt, and is dead after the
- * last attempt, unless another write of the row is in progress.
- */
+/** Ends the lease after a failure. After the last attempt, an entry without intents is dead. */
 export function failEntry(
   entry: OutboxEntry,
   owner: string,

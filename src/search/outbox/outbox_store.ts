@@ -103,7 +103,7 @@ export class OutboxStore {
     });
   }
 
-  /** Returns true if a sweep starts. False at the first call, because a new index is complete. */
+  /** Returns true if a sweep is due. The first call returns false: a new index is complete. */
   async takeSweep(intervalMs: number): Promise<boolean> {
     return await this.#hot.update(outboxKeys.sweep, (value) => {
       const now = this.#runtime.clock.now();

@@ -26,9 +26,9 @@ import { bytesToHex } from "../../protocol/byte_text.ts";
  */
 export interface SearchOutbox {
   /**
-   * Adds an operation, for a change that no request has made. Without `document`, the current row
-   * is indexed later. Throws a plain Error for a document of more than 60,000 bytes, and a
-   * `StoreError` if the store does not respond.
+   * Adds an operation for a change that no request has made. Without `document`, the current row is
+   * indexed later. Throws a plain Error for a document of more than 60,000 bytes, or a `StoreError`
+   * if the store does not respond.
    */
   enqueue(operation: OutboxOperation): Promise<void>;
   /** Processes the due entries once. Rejects with a `StoreError` if the store does not respond. */
