@@ -39,7 +39,7 @@ export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameC
   ];
 }
 
-/** Skips a name that fits several relations of a group: their order must not matter. */
+/** Skips a name that fits several relations of a group, whose order must not matter. */
 export function chooseNames<Named extends { readonly names: NameChoices }>(
   groups: readonly (readonly Named[])[],
   taken: readonly string[],
