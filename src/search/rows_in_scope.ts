@@ -11,7 +11,7 @@ export type IndexedComparisons = readonly Comparison[];
 
 /**
  * Returns lists of comparisons with indexed columns. Each row that the user may read (`scope`)
- * meets a comparison of each list. Returns no list if indexes cannot find all these rows.
+ * meets at least one comparison of each list. No list if indexes cannot find all these rows.
  */
 export function indexedAlternatives(
   scope: Filter,
@@ -36,8 +36,8 @@ export function indexedAlternatives(
 }
 
 /**
- * Returns a SELECT of the keys (`_k0`, `_k1`, …) that the first list with at most {@link fewRows}
- * rows finds, or null. A search that starts with these keys examines no other rows.
+ * Returns a SELECT of the keys (`_k0`, `_k1`, …) of the rows that meet the first list which at most
+ * {@link fewRows} rows meet, or null. A search within these keys examines no other rows.
  */
 export async function keysInSmallScope(
   choices: readonly IndexedComparisons[],

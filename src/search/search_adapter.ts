@@ -19,7 +19,7 @@ export interface SearchAdapter {
   readonly columns: ReadonlySet<string> | null;
   /** Returns the backend of an index, not connected yet. Throws an Error if it is unsupported. */
   openIndex(index: IndexDescription, runtime: Runtime): IndexBackend;
-  /** Resolves if the engine responds, for `/readyz`. Null if the engine is the database itself. */
+  /** Checks for `/readyz` that the engine responds. Null if the engine is the database itself. */
   readonly check: (() => Promise<void>) | null;
   /** Closes the connections that the adapter has opened. */
   close(): Promise<void>;
@@ -51,25 +51,25 @@ export interface IndexBackend {
    */
   validate?(): Promise<void>;
   /**
-   * Called once, before {@link prepare}. The engine calls `report` when it has lost the index. The
-   * index is then prepared and filled again, and searches fail with 503 until then.
+   * Receives, once and before {@link prepare}, the function to call when the engine has lost the
+   * index. The app then prepares and fills the index again. Until then, searches fail with 503.
    */
   onLost?(report: () => void): void;
-  /** Resolves if the engine still has the index, for `/readyz`. Absent if it cannot be lost. */
+  /** Checks for `/readyz` that the engine still has the index. Absent if no index can be lost. */
   check?(): Promise<void>;
   /** Records that all rows are indexed, so that the next {@link prepare} finds the index filled. */
   markFilled(): Promise<void>;
   /**
    * Writes changes, each with its version. A change is dropped without an error if the index has a
    * newer version of the document. Of two changes of one document in `changes`, the last one
-   * counts. Rejects if any change may be missing; the caller then repeats all of them. With
+   * counts. Rejects if any change may be missing; the caller then repeats all changes. With
    * `isAwaited`, a later search must find the changes.
    */
   write(changes: readonly IndexChange[], options: WriteOptions): Promise<void>;
   /**
    * Yields the keys of matching documents in pages, the best first. Searches only the documents
-   * with keys in `within`, at most {@link maxSearchKeys}, or all documents if it is null. The order
-   * of two documents must not depend on other documents. Absent if {@link local} exists.
+   * with keys in `within`, at most {@link maxSearchKeys}, or all documents if `within` is null. The
+   * order of two documents must not depend on other documents. Absent if {@link local} exists.
    */
   find?(
     query: SearchQuery,
@@ -107,17 +107,17 @@ export interface LocalIndex {
   matches(query: SearchQuery, within: Fragment | null): Fragment;
 }
 
-/** Returns those of the words that match the query. */
+/** Returns the words that match the query. */
 export type WordMatcher = (
   words: readonly string[],
   query: SearchQuery,
 ) => MaybePromise<ReadonlySet<string>>;
 
 /**
- * Creates versions of index changes. Versions increase with time, and strictly within a process.
- * After a commit, the writer creates a version and only then reads the row. In the transaction of a
- * write, the row is locked. Thus the change with the greatest version contains the latest row, if
- * the clocks of all processes agree. A sweep, which indexes all rows again, repairs errors.
+ * Creates the versions of index changes. A later version is greater: always within a process, and
+ * between processes if their clocks agree. A writer creates a version and only then reads the row:
+ * after the commit, or in the transaction of the write, which has locked the row. Thus the greatest
+ * version has the latest row. A sweep, which indexes all rows again, repairs errors.
  */
 export class SearchVersions {
   readonly #clock: Clock;
@@ -185,7 +185,7 @@ class MemoryIndex implements IndexBackend {
   readonly #table: TableInfo;
   readonly #weights: readonly number[];
   readonly #documents = new Map<string, Document>();
-  /** The versions of removed documents, oldest first. They show that a late change is outdated. */
+  /** Versions of removed documents, oldest first. Changes with smaller versions are outdated. */
   readonly #removed = new Map<string, number>();
   #isFilled = false;
 
@@ -218,7 +218,7 @@ class MemoryIndex implements IndexBackend {
       const score = this.#score(texts, phrases);
       if (score > 0) found.push({ key, score });
     }
-    // Documents with equal scores are sorted by id: no other document influences their order.
+    // Sorts equal scores by id, so that no other document influences the order.
     const idOf = ({ key }: { readonly key: Key }) => keyId(key, this.#table);
     found.sort((left, right) => right.score - left.score || (idOf(left) < idOf(right) ? -1 : 1));
     yield* chunksOf(found.map(({ key }) => key), pageSize);
@@ -277,7 +277,7 @@ class MemoryIndex implements IndexBackend {
 
 const pageSize = 10_000;
 
-/** How long a removed document's version is kept: an outbox can still retry older changes. */
+/** How long a removed document's version is kept, because an outbox can retry older changes. */
 const rememberedMicros = 15 * 60 * 1_000_000;
 
 function countOf(part: string, text: string): number {

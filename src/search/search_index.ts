@@ -28,7 +28,7 @@ export interface IndexDescription {
 
 export interface SearchIndex extends IndexDescription {
   readonly reader: RowReader;
-  /** The columns of the key and the fields. Decoders are cached by the identity of this array. */
+  /** The columns of the key and the fields: one array, by whose identity decoders are cached. */
   readonly columns: readonly ColumnInfo[];
   /** The filter of the rows to index: all rows, of any user, that are not soft-deleted. */
   readonly undeleted: Filter;
@@ -45,8 +45,8 @@ export interface SearchedRow {
 }
 
 /**
- * Reads the current rows for a search index: one result for each key, in the same order. In a
- * transaction, includes its writes. `lock` prevents other changes until the transaction ends.
+ * Reads the current rows for a search index: one result for each key, in the same order. Includes
+ * the writes of an open transaction. `lock` prevents other changes until the transaction ends.
  */
 export async function readSearchedRows(
   { table, fields, columns, reader, undeleted }: SearchIndex,
@@ -78,7 +78,7 @@ export async function readSearchedRows(
 
 const keysPerRead = 200;
 
-/** Returns a filter for the keys. A single key, as in most writes, has a simpler filter. */
+/** Returns a filter for the keys. The filter for a single key, as in most writes, is simpler. */
 function oneOf(keys: readonly Key[], table: TableInfo): Filter {
   const [only, another] = keys;
   return only !== undefined && another === undefined

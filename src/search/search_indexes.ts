@@ -79,7 +79,7 @@ export class SearchIndexes {
     return this.#listOf(driver, table);
   }
 
-  /** Fills all indexes in the background, with retries. Rejects for an unsupported index. */
+  /** Fills all indexes in the background, with retries. Rejects if an engine refuses its index. */
   async start(): Promise<void> {
     await Promise.all(this.#open.map(({ backend }) =>
       backend.validate?.().catch((error) => {

@@ -1,8 +1,8 @@
 import { invalidParameter, type Problem } from "../problem/problem.ts";
 
-/** A term: a part of the parameter `q`, between spaces, with at least one word. */
+/** A part of the parameter `q` between spaces, with at least one word. */
 export interface SearchTerm {
-  /** The words in lower case, without diacritics. In a match, they follow each other directly. */
+  /** The words in lower case, without diacritics. In a match, the words are adjacent, in order. */
   readonly words: readonly string[];
 }
 
@@ -15,7 +15,7 @@ export interface SearchQuery {
 const maxLength = 1_000;
 const maxTerms = 32;
 
-/** Parses the words in `q`; null if it has none. Throws a 400 if missing, empty or too long. */
+/** Parses `q`; null if it contains no words. Throws a 400 if `q` is missing, empty or too long. */
 export function parseSearchQuery(q: string | undefined): SearchQuery | null {
   if (q === undefined || q.trim() === "") {
     throw refused("q is missing: write the words to find, as in ?q=tea");
@@ -50,10 +50,7 @@ export interface Word {
   readonly folded: readonly string[];
 }
 
-/**
- * Matches sequences of letters, digits and diacritical marks. In scripts without spaces between
- * words, each letter counts as a word, so that several letters are found as a phrase.
- */
+/** Matches words. In scripts without spaces, each letter is a word and several are a phrase. */
 const wordPattern =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|[[\p{L}\p{N}\p{M}]--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]]+/gv;
 
@@ -91,7 +88,7 @@ export function* locateWords(text: string): Generator<Word> {
 function foldWord(word: string): readonly string[] {
   const lower = word.toLowerCase();
   if (isAscii(lower)) return [cut(lower)];
-  // Keeps marks that belong to one script, such as the vowels of Hindi: they count as letters.
+  // Removes the marks that scripts share. Marks of one script, such as Hindi vowels, are letters.
   const plain = lower.normalize("NFKD").replaceAll(/[\p{M}&&\p{Script=Inherited}]+/gv, "")
     .normalize("NFC").replaceAll("ς", "σ");
   return plain.match(/[\p{L}\p{N}\p{M}]+/gu)?.map(cut) ?? [];

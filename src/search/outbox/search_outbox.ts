@@ -49,7 +49,7 @@ export interface OutboxOperation {
   readonly type: "index" | "delete";
   /** The id of the document: the row's key as in its URL. */
   readonly docId: string;
-  /** Fields to index in place of the row's own: at most 60,000 bytes of JSON. */
+  /** Fields to index instead of the row's fields: at most 60,000 bytes of JSON. */
   readonly document?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -212,7 +212,7 @@ function createOutboxIndexer(index: string, parts: OutboxIndexerDependencies): I
     async beforeCommit(keys) {
       const names = namesOf(index, keys);
       const intent = { id: bytesToHex(random.bytes(8)), at: clock.now() };
-      // The write's transaction holds locks, so it must not wait for a store that is down.
+      // The transaction holds locks, so the write must not wait for a store that is down.
       if (parts.missed.isStoreDown(clock.elapsedMs())) {
         const add = () => parts.missed.add(names);
         return { committed: add, failed: (isCertain) => isCertain ? undefined : add() };
@@ -246,7 +246,7 @@ function pendingIndexing(
   return {
     committed: confirm,
     async failed(isCertain) {
-      // The commit may have succeeded, so the row is indexed: harmless if the commit failed.
+      // The commit may have succeeded. If it failed, indexing the unchanged row is harmless.
       if (!isCertain) return await confirm();
       await changeAll(
         names,
@@ -277,5 +277,5 @@ async function changeAll(
   }
 }
 
-/** How long a write waits for the store, once before and once after its commit, in milliseconds. */
+/** The maximum wait for the store before a write's commit, and again after it, in milliseconds. */
 const storeMs = 1_000;
