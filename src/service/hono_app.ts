@@ -120,7 +120,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   async function withContext(request: Request, info: unknown): Promise<Response> {
     try {
       const response = await handleByHono(request, Object(info));
-      // Hono has removed the body for HEAD. Unlike a stream, a null body adds `Content-Length: 0`.
+      // Hono removes the body for HEAD. For a null body, the server would send `Content-Length: 0`.
       const isUnknownLength = request.method === "HEAD" && !bodiless.has(response.status) &&
         !response.headers.has("content-length");
       const sent = isUnknownLength ? new Response(emptyStream(), response) : response;

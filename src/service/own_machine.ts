@@ -26,7 +26,7 @@ export async function requirePageAccess(
   throw new Problem("unauthorized", `${cannot} without a credential that may`, { headers });
 }
 
-/** Refuses requests that a proxy forwards, and pages whose host resolves here (DNS rebinding). */
+/** Refuses requests from other machines or proxies, and pages of other hosts (DNS rebinding). */
 function requireOwnMachine(
   { raw: { headers, url }, address }: Pick<PageRequest, "raw" | "address">,
   message: string,
@@ -51,7 +51,7 @@ function isLoopbackHost(host: string): boolean {
   return isLoopback(host.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1"));
 }
 
-/** Headers of direct clients. Others may be a proxy's: a list of proxy headers is incomplete. */
+/** The headers of clients without a proxy. A list of all headers of proxies cannot be complete. */
 const direct = new RegExp(
   "^(?:" + [
     "(?:accept|content|if|sec)(?:-.+)?|authorization|cookie|host|origin|referer|user-agent",

@@ -46,7 +46,7 @@ export class DirectCaller extends ConnectedCaller implements Caller {
     this.#user = parseUser(findInnerRequest(info)?.user);
   }
 
-  /** Sets the user that an authenticator has identified. Null leaves the caller anonymous. */
+  /** Sets the user that an authenticator has identified. Null changes nothing. */
   identifyAs(user: User | null): void {
     this.#user = user ?? this.#user;
   }
@@ -106,7 +106,7 @@ export function isServedByDeno(info: unknown): info is { readonly completed: unk
   return typeof info === "object" && info !== null && "completed" in info;
 }
 
-/** Lets middlewares set headers early, and parse the body. A separate function costs a promise. */
+/** Prepares the context before `first`. A separate middleware would cost another promise. */
 export function prepareContextFirst(
   first: Middleware,
   limits: BodyLimits,
@@ -134,9 +134,9 @@ function setEarlyHeader(
   header(...args);
 }
 
-/** After `c.req.json()`, only a string would be left, which hides if the bytes were valid UTF-8. */
+/** Keeps the body's bytes: Hono's `c.req.json()` keeps only a string, which hides invalid UTF-8. */
 function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): void {
-  // If the body was used, a parent app has read it before.
+  // If the body is used, a parent app has already read the body.
   if (req.raw.bodyUsed) return;
   // The cast is safe: the cache contains promises, although its type does not say so.
   req.bodyCache = new BodyOfContext(req, limits, clock) as unknown as typeof req.bodyCache;

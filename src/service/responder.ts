@@ -28,8 +28,8 @@ export interface Responder {
   respond(reply: Reply, method: string, isSent?: boolean): Response;
   /**
    * Sanitizes a response of a middleware or another router, and adds missing headers. With
-   * `isSent`, the server of Deno sends the response next, and a long string is chunked: head and
-   * body take one system call. With a known length, more than 512 bytes take two system calls.
+   * `isSent`, the server of Deno sends the response next. Long strings are then chunked: more than
+   * 512 bytes of a known length need two system calls, and chunks need one.
    */
   adopt(response: Response, isSent?: boolean): Response;
 }
@@ -65,7 +65,7 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
       if (reply.body instanceof ReadableStream) {
         // The body for HEAD is never read, so its resources are released.
         void reply.body.cancel();
-        // A stream has no known length. For a null body, the server would send `Content-Length: 0`.
+        // The length is unknown. For a null body, the server would send `Content-Length: 0`.
         return new CheckedResponse(emptyStream(), { status: reply.status, headers });
       }
       // A HEAD response has the Content-Length of the GET response (RFC 9110, 8.6).
@@ -80,7 +80,7 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
         .filter(([name]) => !response.headers.has(name));
       const unsafe = [...response.headers].filter(([, value]) => !isSafe(value));
       if (missing.length === 0 && unsafe.length === 0) return response;
-      // Responses of `fetch()` or `Response.redirect()` have immutable headers.
+      // Responses of `fetch()` or `Response.redirect()` have immutable headers, which are copied.
       const headers = new Headers(response.headers);
       for (const [name, value] of missing) headers.set(name, value);
       for (const [name, value] of unsafe) {
@@ -165,7 +165,7 @@ function safeValue(value: string): string {
 /** Returns the response to a thrown error. `prefix` is the mount path of the app. */
 export type ErrorResponder = (thrown: unknown, request: Request, prefix: string) => Response;
 
-/** The status in metrics if the client disconnected before the response. nginx uses it, too. */
+/** The status in metrics if the client disconnected before the response, as in nginx. */
 const clientLeftStatus = 499;
 
 function hasLeft(error: unknown, request: Request): boolean {

@@ -75,7 +75,7 @@ export class RouteHandlers {
       this.#answerAt(route, context, parseRequestTarget(context.req.raw.url), "");
   }
 
-  /** Handles a resource's request without a Hono context. Middlewares must not need a context. */
+  /** Handles a resource's request without a Hono context. No middleware may need the context. */
   direct(
     route: ResourceRoute,
     received: DirectRequest,

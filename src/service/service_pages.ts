@@ -64,7 +64,6 @@ export interface ServicePage {
   readonly isOpen: boolean;
   /** True if a caller with a refused credential is anonymous here, instead of receiving a 401. */
   readonly toleratesStrangers?: true;
-  /** The page's description in the OpenAPI document. */
   readonly description: RouteDescription;
   /** True if a route of the deployer at this path takes precedence over the page. */
   readonly yields?: true;

@@ -44,7 +44,7 @@ const icon = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="
 
 const iconHeaders = { "content-type": "image/svg+xml", "cache-control": "private, max-age=86400" };
 
-/** Allows only own files. Forbids markup from strings, and embedding (CSP 3; Trusted Types). */
+/** Allows only the service's files. Forbids embedding, and markup from strings (Trusted Types). */
 const securityPolicy = [
   ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"],
   ...["img-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],

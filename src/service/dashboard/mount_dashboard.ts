@@ -26,7 +26,7 @@ export interface MountDashboardOptions {
   readonly options: ResolvedDashboard;
   /** The path at which operators log in, such as `/api/auth/login`; null without sessions. */
   readonly login: string | null;
-  /** Returns the user for requests of an operator, whose streams end when `isOperator` is false. */
+  /** Returns the user of operator requests. The user's streams end if `isOperator` is false. */
   readonly operatorUser: (user: User, isOperator: (user: User) => boolean) => User;
   readonly reports: readonly Report[];
   readonly operator: InnerApp;
@@ -98,7 +98,7 @@ const stranger: DashboardOperator = { user: null, isReadOnly: true, isViewer: tr
 
 const livePath = "/__service/live";
 
-/** A browser shows a stored response after a logout, when its user goes back in the history. */
+/** Forbids storing the response: after the logout, the browser's Back button would show it. */
 function notStored(response: Response): Response {
   const { headers } = response;
   const stored = headers.get("cache-control") ?? "no-store";

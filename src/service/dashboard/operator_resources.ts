@@ -9,7 +9,7 @@ import { isAny } from "../../schema/structured/structured_value.ts";
 
 const operatorBasePath = "/api";
 
-/** Grants every row, and every field that some caller may read. Hidden columns stay hidden. */
+/** Grants all rows, and all fields that some caller may read. Hidden columns stay hidden. */
 export function operatorResources(
   resources: readonly Resource[],
   { basePath, isReadOnly }: { readonly basePath: string; readonly isReadOnly: boolean },
@@ -91,9 +91,8 @@ interface FieldFacts
   readonly immutable: boolean;
   readonly filterable: boolean;
   readonly sortable: boolean;
-  /** True if no two rows have the same value. */
   readonly unique: boolean;
-  /** The default of new rows as text. Absent if there is none. */
+  /** The default value for new rows, as a string. Absent if there is none. */
   readonly default?: string;
   readonly references?: { readonly resource: string; readonly field: string };
 }

@@ -17,9 +17,8 @@ interface ReportRequest {
   readonly operator: DashboardOperator;
 }
 
-/** Who uses the dashboard. */
 export interface DashboardOperator {
-  /** Null for an operator without an account: a client on this machine, or by `authorize`. */
+  /** Null for an operator without an account: on this machine, or accepted by `authorize`. */
   readonly user: User | null;
   readonly isReadOnly: boolean;
   /** True if the role of the operator may only read. Then the operator sees no SQL. */

@@ -23,7 +23,7 @@ export interface ViewTokenDependencies {
   readonly parseUser: (value: unknown) => User | null;
 }
 
-/** The response has a token that is valid only for reads in the dashboard, for ten minutes. */
+/** Creates the action that returns a token to read as another user, valid for ten minutes. */
 export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenDependencies): Report {
   return {
     name: "view-as",

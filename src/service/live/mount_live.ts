@@ -53,7 +53,7 @@ const livePath = "/__service/live";
 
 export function mountLive(hono: Hono<AppEnv>, mounted: MountLiveOptions): void {
   hono.post(livePath, withRouteDescription(description, (context) => answerLive(context, mounted)));
-  // Hono lists a handler with one parameter as a route. This handler only refuses methods.
+  // Hono lists a handler with one parameter as a route, but this handler only refuses methods.
   hono.use(livePath, (context, _next) => {
     throw methodProblem(context.req.method, ["POST"]);
   });
@@ -175,7 +175,7 @@ interface SubscriptionOpener {
   fetch(request: Request, info: unknown): Promise<Response>;
 }
 
-/** Prepares a subscription: the same caller's `GET` of its path, with middlewares and limits. */
+/** Prepares a subscription: a `GET` of its path by the same caller, with middlewares and limits. */
 function prepareSubscription(
   subscription: LiveSubscription,
   opener: SubscriptionOpener,
@@ -211,7 +211,7 @@ async function open(
   try {
     whole.refuse(part, await readRefusal(response, opener));
   } catch (error) {
-    // The response comes from a middleware and cannot be read. Other subscriptions continue.
+    // If the response of a middleware cannot be read, the other subscriptions continue.
     const { method, url } = request;
     observe({ kind: "request_failed", method, path: parseRequestTarget(url).path, error });
     whole.refuse(

@@ -28,7 +28,7 @@ export function registerComponentMetrics(metrics: Metrics, parts: MeasuredCompon
     if (poolUsage !== undefined) addPoolMetrics(share, label, () => poolUsage.call(driver));
     for (const replica of replicas) addReplicaMetrics(share, replica);
   }
-  // Each reading first reads the pools, so that the pools do not count the queries of the reading.
+  // These metrics query databases. Pools are read first, so that they do not count the queries.
   addLogMetrics(share, parts);
   for (const driver of parts.databases) addDatabaseMetrics(share, driver, parts.clock);
   if (parts.outbox !== null) addOutboxMetrics(share, parts.outbox);
@@ -91,7 +91,7 @@ function addDatabaseMetrics(share: MetricsShare, driver: MeasuredDriver, clock: 
   share.onRead(async () => void (up.value = await check() === null ? 0 : 1));
 }
 
-/** Null after an error or a second, or while an earlier call still runs: calls fill no pool. */
+/** Resolves to null after an error or a second, or while an earlier call holds a connection. */
 function onceInTime<T>(clock: Clock, work: () => Promise<T>): () => Promise<T | null> {
   let isRunning = false;
   return async () => {
@@ -156,7 +156,7 @@ function addOutboxMetrics(
   });
 }
 
-/** All workers read the same change log and the same outbox. */
+/** All workers read the same change log and outbox, so their values are not added. */
 const shared = [{}, "max"] as const;
 
 type Labels = Readonly<Record<string, string>>;

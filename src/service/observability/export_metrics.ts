@@ -12,7 +12,7 @@ export async function exportMetrics(
   registry: Metrics | GatheringMetrics,
   { metrics }: Pick<typeof Api, "metrics">,
 ): Promise<() => void> {
-  // Each worker exports its metrics: the collector adds them.
+  // The collector adds the metrics of all workers, so each worker exports only its own.
   const own = "own" in registry ? registry.own : registry;
   const meter = metrics.getMeter("resource-api");
   const instruments = new Map<string, Instrument>();

@@ -6,7 +6,6 @@ import type { ResolvedMetrics } from "./observability_options.ts";
 
 const path = "/__service/metrics";
 
-/** Creates the metrics page. In production it exists only with `authorize`. */
 export function createMetricsPages(
   metrics: ResolvedMetrics | null,
   isProduction: boolean,

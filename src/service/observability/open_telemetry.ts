@@ -9,7 +9,7 @@ export interface Tracing {
   around(fetch: HonoApp["fetch"], findRoute: FindRoute): HonoApp["fetch"];
 }
 
-/** Prepares an app's spans, by OpenTelemetry's semantic conventions 1.37. Spans show no values. */
+/** Prepares an app's spans, by OpenTelemetry's conventions 1.37. Spans contain no bound values. */
 export function openTracing(
   { context, SpanKind, SpanStatusCode, trace }: OpenTelemetryApi,
 ): Tracing {
@@ -50,10 +50,10 @@ export function openTracing(
 
 export type OpenTelemetryApi = typeof Api;
 
-/** Variable paths: Deno downloads the packages of literal imports at every start. */
+/** Deno downloads the packages of literal imports at every start, so the paths are variables. */
 const [apiModule, apiPackage] = ["./open_telemetry_api.ts", "@opentelemetry/api"];
 
-/** Loads the API of OpenTelemetry. A bundle has no module at the path, and needs the package. */
+/** Loads OpenTelemetry's API. A bundle has no module at the path, so the package is imported. */
 export async function loadOpenTelemetry(): Promise<OpenTelemetryApi> {
   try {
     return await import(apiModule).catch(() => import(apiPackage));

@@ -33,7 +33,7 @@ export function registerProcessMetrics(metrics: Metrics, clock: Clock): () => vo
   };
 }
 
-/** Measures how late a timer runs, twice a second, because all requests wait as long. */
+/** Measures twice a second how late a timer runs, because requests are delayed as much. */
 function measureEventLoop(metrics: Metrics, clock: Clock): () => void {
   const delays = metrics.histogram("resource_api_event_loop_delay_seconds", {
     help: "How late a timer ran, because the process was busy.",

@@ -1,15 +1,14 @@
-/** The widths of the counts of requests, and how long the log keeps the counts of a width. */
 export const loadWidths = [
   { widthMs: 60_000, keptMs: 25 * 3_600_000 },
   { widthMs: 3_600_000, keptMs: 31 * 24 * 3_600_000 },
 ] as const;
 
-/** Four buckets for each doubling of a duration, from 1/8 ms to about 2 minutes. */
+/** Returns a duration's bucket. Each doubling has four, from 1/8 ms to about 2 minutes. */
 export function durationBucket(durationMs: number): number {
   return Math.ceil(4 * Math.log2(Math.min(Math.max(durationMs, 1 / 8), 131_072)));
 }
 
-/** Returns the duration in ms that a part of the requests did not exceed, to within 10 %. */
+/** Returns the duration in ms, within 10 %, that the fraction `part` of requests did not exceed. */
 export function quantile(buckets: ReadonlyMap<number, number>, part: number): number | null {
   const total = buckets.values().reduce((sum, count) => sum + count, 0);
   let seen = 0;

@@ -28,7 +28,7 @@ export async function openRequestLog(
 }
 
 export const requestLogFile = {
-  /** "RALg" */
+  /** "RALg" in ASCII. */
   applicationId: 0x52414c67,
   tables: [
     // The records are JSON, because a row for each request would take ten times as long.

@@ -122,7 +122,6 @@ const pageSize = 50;
 /** The id of a request is the id of its batch, times this number, plus the place in the batch. */
 const idsOfBatch = 2 * maxBatch;
 
-/** The charts: the width of the counts, the duration of a point in ms, and the number of points. */
 const charts: ReadonlyMap<string, readonly [widthMs: number, stepMs: number, points: number]> =
   new Map([
     ["hour", [60_000, 60_000, 60]],

@@ -52,7 +52,7 @@ export class RequestRecorder {
 
   end(notes: RequestNotes, observation: Omit<RequestObservation, "kind">): void {
     const { route, status } = observation;
-    // The dashboard reads its reports every few seconds, and the audit contains its writes.
+    // Omits the dashboard's successful requests: reads are frequent, and writes are in the audit.
     if (status < 400 && route.includes(dashboardPath)) return;
     // A request with several parts can succeed although one part has a problem.
     const { code = null, detail = null } = status < 400 ? {} : notes.problem ?? {};
@@ -73,7 +73,7 @@ export class RequestRecorder {
     });
   }
 
-  /** Returns the handler of the resources' requests, with which the log knows users and sizes. */
+  /** Wraps the handler of resources' requests, to note the user and the size of the response. */
   noting(handle: RequestHandler): RequestHandler {
     return (route, received) => {
       const notes = this.#notes.getStore();

@@ -89,7 +89,7 @@ export class RequestStore {
         if (this.#unswept > this.options.maxRequests / 20) this.#sweep();
       });
     } catch (error) {
-      // Another worker can be writing. Any other failure is reported once.
+      // A locked file is no failure: another worker is writing. Other failures are reported once.
       if (!this.#hasFailed && !String(error).includes("locked")) {
         this.#hasFailed = true;
         const message = `the log of requests cannot be written: ${error}`;

@@ -12,7 +12,7 @@ export function createViteProxy(dev: string, web: ResolvedWeb) {
     path: string,
   ): Promise<Reply> {
     const { query } = parseRequestTarget(url);
-    // Vite needs no credentials.
+    // Omits credentials, which Vite does not need.
     const headers = [...given].filter(([name]) => passed.test(name));
     const init: RequestInit = { method, headers, redirect: "manual" };
     const response = await proxy(`${base}${path}?${query}`.replace(/\?$/, ""), init)

@@ -6,7 +6,6 @@ import { stateOf, type WebFile } from "./web_files.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** The content of a response. */
 export interface Content {
   readonly size: number;
   /** False if the file has changed since it was listed. */
@@ -34,7 +33,7 @@ export async function openFile({ path, bytes, state }: WebFile): Promise<Content
   return { size: found.size, isListed: stateOf(found) === state, body: partsOf(handle, found) };
 }
 
-/** Returns a stream that reads the next part only when the client has received the last one. */
+/** Returns a stream that reads a part only when the client has received the previous part. */
 function partsOf(handle: FileHandle, { size, mtimeMs }: Stats): ReadableStream<Bytes> {
   let at = 0;
   return new ReadableStream({
@@ -43,7 +42,7 @@ function partsOf(handle: FileHandle, { size, mtimeMs }: Stats): ReadableStream<B
       const { bytesRead } = await handle.read(part, 0, part.length, at);
       at += bytesRead;
       const isLast = at >= size || bytesRead === 0;
-      // An error before the last part makes the client refuse a mixture of the bytes of two builds.
+      // An error before the last part lets the client refuse a mixture of an old and a new file.
       if (isLast && (await handle.stat()).mtimeMs !== mtimeMs) {
         await handle.close();
         return controller.error(new Error("The file was overwritten while it was sent"));
@@ -51,7 +50,7 @@ function partsOf(handle: FileHandle, { size, mtimeMs }: Stats): ReadableStream<B
       if (bytesRead > 0) controller.enqueue(part.subarray(0, bytesRead));
       if (!isLast) return;
       await handle.close();
-      // A shorter file ends the response too early, so the client does not accept it.
+      // If the file became shorter, the client refuses the response, which has too few bytes.
       controller.close();
     },
     cancel: () => handle.close(),
@@ -70,7 +69,7 @@ export class CompressedFiles {
   readonly #kept = new Map<WebFile, Promise<Bytes | null>>();
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Returns the gzip of a file, compressed once. Null if there is no room, or no such file. */
+  /** Returns the gzip of a file, compressed once. Null without room, or if the file has changed. */
   async gzip(file: WebFile): Promise<Content | null> {
     const bytes = await (this.#kept.get(file) ?? this.#keep(file));
     return bytes && contentOf(bytes);
@@ -79,7 +78,7 @@ export class CompressedFiles {
   async #keep(file: WebFile): Promise<Bytes | null> {
     if (file.size > this.#left) return null;
     this.#left -= file.size;
-    // One file at a time is compressed, so that other requests need not wait for many.
+    // Compresses one file at a time, so that other requests do not wait for many files.
     const made = this.#last.then(() => compress(file)).catch(() => null);
     this.#last = made;
     this.#kept.set(file, made);
@@ -98,6 +97,6 @@ async function compress(file: WebFile): Promise<Bytes | null> {
   return opened.isListed ? bytes : null;
 }
 
-/** Smaller files would not need fewer packets. */
+/** Compressing a smaller file would not save a packet. */
 const minCompressed = 1_024;
 const maxCompressed = 32 * 1_024 * 1_024;

@@ -22,7 +22,7 @@ export interface WebFile {
 /** The files of the page by their decoded paths, such as `/assets/app.js`. */
 export type WebFiles = ReadonlyMap<string, WebFile>;
 
-/** Reads only files that have changed since the previous list. Throws without folder or page. */
+/** Reads only files that changed since the previous list. Throws if folder or page is missing. */
 export async function listWebFiles(
   web: ResolvedWeb,
   { previous, yieldTurn }: { readonly previous: WebFiles | null; readonly yieldTurn: YieldTurn },

@@ -46,7 +46,6 @@ const members = groupOf<WebOptions>()({
   dev: textLike('a URL, like "http://localhost:5173"', /^https?:\/\/[^/?#]+[^?#]*$/),
 });
 
-/** Defines the values of the option `web`. */
 export const webOptionRule = either(textLike('a folder, like "web/dist"', /./), members);
 
 export type ResolvedWeb = NonNullable<ReturnType<typeof resolveWeb>>;
@@ -74,5 +73,4 @@ export function resolveWeb(
   return { ...web, dev: web.dev ?? null, reserved: [basePath, ...servicePaths] };
 }
 
-/** The paths of the service's own pages. */
 const servicePaths = ["/__service", "/healthz", "/readyz"] as const;

@@ -35,7 +35,7 @@ export async function openWebPage(
   };
 }
 
-/** Null if no file can have this path: it belongs to the service, or no browser sends it. */
+/** Returns null if no file can have this path: the service uses it, or no browser sends it. */
 function nameOf(path: string, { reserved }: ResolvedWeb): string | null {
   let name: string;
   try {
@@ -82,7 +82,7 @@ class Listing {
     const content = encoded ?? await openFile(file);
     if (content === null) return null;
     const { etag, ...untagged } = headersOf(encoded === null ? null : encoding);
-    // The ETag and the maximum age belong to the bytes that were listed.
+    // If the file has changed, the ETag and maximum age of the listed bytes are wrong.
     const headers = content.isListed
       ? { ...untagged, etag }
       : { ...untagged, "cache-control": "no-store" };
@@ -105,7 +105,7 @@ class Listing {
     const asked = name.endsWith("/") ? `${name}index.html` : name;
     // The name of a file contains no slash, so no file has a path with an encoded slash.
     if (this.files.has(asked) && !/%2f/i.test(path)) return asked;
-    // A name with an extension is a file's name, and so are names of hidden files.
+    // Names with an extension and names of hidden files are not names of pages.
     const isPage = spa !== false && !/^$|\/\.|\.[^/]*$/.test(name) && isNavigation(headers);
     return isPage ? `/${spa}` : "";
   }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ResolvedWeb } from "./web_options.ts";
 
-/** WebAssembly and workers from `data:` URLs are for the client's solver of proofs of work. */
+/** The client's solver of proofs of work needs WebAssembly and workers from `data:` URLs. */
 const defaults: Readonly<Record<string, string>> = {
   "default-src": "'self'",
   "script-src": "'self' 'wasm-unsafe-eval'",

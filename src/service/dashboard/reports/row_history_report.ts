@@ -115,7 +115,7 @@ export interface AccessRight {
   readonly access: Access;
   /** The name of the scope if it is a named policy, else null. */
   readonly policy: string | null;
-  /** How many of the rows the user may access. `none` also means that access is denied. */
+  /** Which rows the user may access; `none` if access is denied. */
   readonly rows: "all" | "some" | "none";
   /** The rows' condition in the filter language. Values of hidden columns are masked. */
   readonly condition: string;

@@ -12,7 +12,6 @@ export interface ServiceReport {
   readonly operator: string | null;
   /** The path at which the operator can log out; null if the service has no sessions. */
   readonly logout: string | null;
-  /** True if the dashboard refuses every write of this operator. */
   readonly isReadOnly: boolean;
   readonly features: {
     readonly search: boolean;
@@ -27,7 +26,7 @@ export interface ServiceReport {
     /** True if the operator may read the slow statements in the log of requests. */
     readonly statements: boolean;
   };
-  /** The resources' base path, such as `/api`. Requests as another user have the same base path. */
+  /** The resources' base path, such as `/api`. It follows `/as` in requests as another user. */
   readonly basePath: string;
   readonly resources: readonly ResourceDescription[];
 }
