@@ -17,7 +17,6 @@ export function createTableStatements(table: TableInfo, dialect: Dialect): State
     ...table.columns.map((column) => columnLine(column, table, dialect)),
     ...(hasOneKey ? [] : [`PRIMARY KEY (${names(table.primaryKey.map((key) => key.dbName))})`]),
     ...table.uniques.map((columns) => uniqueLine(columns, table)),
-    // The name of an unnamed check contains a hash of the condition.
     ...table.checks.map(({ name, sql }) => {
       const text = conditionSql(sql, dialect);
       const called = name ?? constraintName([table.name, hashOf([text])], "check");

@@ -65,7 +65,7 @@ export interface Dialect {
   ): unknown;
   /**
    * Converts an expression's value to a number, a string or base64, identically on every engine.
-   * `type` is the engine's type number, or null. Undefined if the engines differ in the type.
+   * `type` is the engine's type number, or null. Returns undefined if engines differ in the type.
    */
   decodeUntyped(value: SqlValue, type: number | null): unknown;
   /**
@@ -73,7 +73,7 @@ export interface Dialect {
    * for a timestamp in another format than the column's, and for the JSON document `null`.
    */
   roundTrips(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
-  /** Returns true if the stored form may differ from the form that a write of `value` stores. */
+  /** Returns true if the column may contain `value` in another form than a write would store. */
   hasOtherForms(value: unknown, column: ColumnInfo): boolean;
   /** Returns the column's expression in a select list, with full precision. */
   selected(column: ColumnInfo): Fragment;
@@ -120,7 +120,7 @@ export interface Dialect {
    * are adjacent and sorted. A row has the columns, then the ordinal. Requires keys without NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
-  /** The dialect to read a row by key. It hides bound values, on which the plan does not depend. */
+  /** The dialect for reads by key. It hides bound values from the planner, which needs none. */
   readonly withoutEstimates?: Dialect;
   /** True if the planner can evaluate an EXISTS once for all rows, when that is cheaper. */
   readonly plansSemiJoins: boolean;
@@ -151,7 +151,7 @@ export interface Dialect {
   readonly requireRow: ((condition: Fragment) => Fragment) | null;
   /** The clause after a SELECT that locks its rows until the transaction ends. */
   readonly rowLock: Fragment;
-  /** Returns the statement that raises a key's counter to the largest key. Null if automatic. */
+  /** Returns the statement that raises a key's counter to the largest key. Null if unnecessary. */
   readonly advanceCounter: ((column: ColumnInfo, table: TableInfo) => Statement) | null;
   /** The smallest difference between two update timestamps, in microseconds. */
   readonly timestampStepMicros: number;

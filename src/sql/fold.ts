@@ -24,10 +24,7 @@ export function isAscii(text: string): boolean {
 /** Characters whose `toLowerCase` can differ from {@link fold}: Σ, ς, İ and the Kelvin sign. */
 const irregular = /[\u0130\u212aΣς]/;
 
-/**
- * Maps a lower-case letter to a character that folds to it but is not its upper case, such as title
- * case, iota adscripts and signs of units. A test compares the map with all of Unicode.
- */
+/** Maps letters to characters that fold to them but are not their upper case. A test checks all. */
 const irregularUppers: ReadonlyMap<string, string> = new Map(
   ("ǆǅ ǉǈ ǌǋ ǳǲ σς θϴ ßẞ ω\u2126 å\u212b ᾀᾈ ᾁᾉ ᾂᾊ ᾃᾋ ᾄᾌ ᾅᾍ ᾆᾎ ᾇᾏ ᾐᾘ ᾑᾙ ᾒᾚ ᾓᾛ ᾔᾜ ᾕᾝ ᾖᾞ ᾗᾟ " +
     "ᾠᾨ ᾡᾩ ᾢᾪ ᾣᾫ ᾤᾬ ᾥᾭ ᾦᾮ ᾧᾯ ᾳᾼ ῃῌ ῳῼ")

@@ -108,7 +108,7 @@ export function columnOf({ dbName }: { readonly dbName: string }, row?: Fragment
   return row === undefined ? identifier(dbName) : sql`${row}.${identifier(dbName)}`;
 }
 
-/** Returns a table's name with its schema. `rows` is the call of a function, aliased by name. */
+/** Returns a table's name with its schema, or `rows`, a function call, with the name as alias. */
 export function tableName({ schema, name, rows }: {
   readonly schema: string | null;
   readonly name: string;

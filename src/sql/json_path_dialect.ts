@@ -15,7 +15,7 @@ export interface JsonPathDialect {
   at(column: ColumnInfo, path: JsonPath): JsonPathValue;
   /** Returns a decimal, bound for a comparison with {@link JsonPathValue.number}. */
   boundNumber(plain: string): Fragment;
-  /** The column kind with which values of {@link JsonPathValue.number} sort in numeric order. */
+  /** The kind of column that sorts {@link JsonPathValue.number} in numeric order. */
   readonly numberKind: ColumnKind;
 }
 

@@ -36,7 +36,7 @@ export function sqlTemplate(
   return fragment;
 }
 
-/** Strings, names and comments that are closed, in the syntax of all engines together. */
+/** Matches closed strings, names and comments in the syntax of all engines together. */
 const closed =
   /[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\$(\w*)\$[^]*?\$\1\$|--[^\n]*\n|\/\*[^]*?\*\//g;
 const opening = /['"`]|--|\/\*|\$\w*\$/;

@@ -16,7 +16,7 @@ export const valueInPath: SqlStrings = Object.freeze([]);
 const maxCharacters = 4_000_000;
 const charactersOfPlace = 200;
 
-/** A cached statement is the same string object: the driver finds it without hashing its text. */
+/** Caches SQL. A statement is always the same string object, which drivers find without hashing. */
 export class StatementCache {
   readonly #words = new Map<string, SqlStrings>();
   readonly #names = new Map<string, SqlStrings>();

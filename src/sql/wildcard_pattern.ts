@@ -1,4 +1,4 @@
-/** Finds each part between `%` at its first occurrence: a few steps for each character. */
+/** Finds each part between `%` at its first occurrence, with few steps for each character. */
 export function matchesWildcards(text: string, pattern: string): boolean {
   const [first = [], ...others] = partsOf(pattern);
   const last = others.pop();
@@ -14,7 +14,7 @@ export function matchesWildcards(text: string, pattern: string): boolean {
   return true;
 }
 
-/** Returns the length of the longest part between two `%`. SQLite tries it at every position. */
+/** Returns the length of the longest part between two `%`, which SQLite tries at each position. */
 export function maxPartLength(pattern: string): number {
   return Math.max(...partsOf(pattern).map(({ length }) => length));
 }
@@ -64,7 +64,7 @@ function endOfFirst(text: string, part: Part, from: number, to: number): number 
   return at < 0 || at + literal.length > to ? -1 : at + literal.length;
 }
 
-/** The algorithm Shift-And: bit n is set if the last n + 1 characters match the part's first. */
+/** Shift-And: bit n is set if the last n + 1 characters match the first n + 1 of the part. */
 function endOfFirstPattern(text: string, part: Part, from: number, to: number): number {
   const { words, masks, other, offsets } = masksOf(part);
   const state = new Int32Array(words);
@@ -87,10 +87,10 @@ function endOfFirstPattern(text: string, part: Part, from: number, to: number): 
 }
 
 /**
- * Returns the positions of each character in a part, as bits. A mask has `words` integers of 32
- * bits. `masks` contains the masks of the ASCII characters in their order, then those of other
- * characters at their `offsets`. At `other` is the mask of characters that the part lacks, which
- * match only a `_`.
+ * Returns a mask for each character: bit n is set if the part matches the character at position n.
+ * A mask has `words` integers of 32 bits. `masks` contains the masks of the ASCII characters in
+ * their order, then those of the part's other characters at their `offsets`. At `other` is the mask
+ * of all characters that the part lacks, which match only a `_`.
  */
 function masksOf(part: Part) {
   const words = Math.ceil(part.length / 32);

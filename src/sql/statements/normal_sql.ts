@@ -1,6 +1,6 @@
 /**
- * Returns an SQL expression for comparisons: without blanks, comments, outer parentheses, case, and
- * casts of the catalog. Equal forms are equivalent. Equivalent expressions can differ.
+ * Normalizes an expression for comparisons: no blanks, comments, outer parentheses, upper case or
+ * casts of the catalog. Equal results mean equivalent expressions, but not always vice versa.
  */
 export function normalizeSql(expression: string, syntax: SqlSyntax): string {
   const words = syntax.bareWords(wordsOf(expression, syntax.tokens));

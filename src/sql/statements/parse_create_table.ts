@@ -213,7 +213,7 @@ class TokenReader {
     const isBlob = this.isWord("X") && this.#token(this.at + 1).startsWith("'");
     if (isBlob || this.isWord("+", "-")) this.at++;
     this.skip();
-    // Includes the rest of a number: without blanks, `1.5`, `5.` and `1e-7` are several tokens.
+    // Includes the rest of a number: `1.5`, `5.` and `1e-7` each consist of several tokens.
     while (!this.isAtEnd && number.test(this.textOf(from, this.at + 1))) this.at++;
     return this.textOf(from, this.at);
   }
