@@ -38,7 +38,7 @@ export interface SearchIndex extends IndexDescription {
 /** The strings of a row for a search index, one for each field; empty for a missing string. */
 export type SearchTexts = readonly string[];
 
-/** A row that was read for indexing. `texts` are null for a missing or soft-deleted row. */
+/** A row that was read for indexing. `texts` is null if the row is missing or soft-deleted. */
 export interface SearchedRow {
   readonly key: Key;
   readonly texts: SearchTexts | null;

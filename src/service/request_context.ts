@@ -37,7 +37,7 @@ abstract class ConnectedCaller {
   }
 }
 
-/** The caller of a request without middlewares. It is a class: instances are fast to create. */
+/** The caller of a request without middlewares. A class, because instances are fast to create. */
 export class DirectCaller extends ConnectedCaller implements Caller {
   #user: User | null;
 
