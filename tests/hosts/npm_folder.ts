@@ -1,4 +1,5 @@
 import { buildRelease, commandPackages } from "../../dev/release.ts";
+import { npmUnreachable } from "../support/npm_registry.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
 /** A folder in which npm has installed the packages with commands, and more packages. */
@@ -24,8 +25,8 @@ export async function npmFolder(
     }).output();
     if (success) return folder;
     await folder[Symbol.asyncDispose]();
-    const [reason] = new TextDecoder().decode(stderr).split("\n");
-    return `npm cannot install packages here: ${reason}`;
+    const reason = new TextDecoder().decode(stderr);
+    return await npmUnreachable() ?? Promise.reject(new Error(reason));
   } catch (error) {
     await folder[Symbol.asyncDispose]();
     if (error instanceof Deno.errors.NotFound) return "there is no npm";
