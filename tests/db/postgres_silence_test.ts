@@ -73,6 +73,41 @@ Deno.test("a server that sends parts of a response is not gone", () => {
   assertEquals(losses(), 1);
 });
 
+Deno.test("a timer that runs since an earlier statement does not end a later one too early", () => {
+  const { watch, advance, losses } = watched();
+  watch.sends("SELECT 1");
+  watch.end();
+  advance(2_900);
+  watch.sends("SELECT 2");
+  for (const ms of [100, 3_000, 2_900]) {
+    advance(ms);
+    assertEquals(losses(), 0);
+  }
+  advance(3_000);
+  assertEquals(losses(), 1);
+});
+
+Deno.test("statements one after the other set one timer, which ends without statements", () => {
+  const { clock, advance } = handClock();
+  let timers = 0;
+  const counting = {
+    ...clock,
+    after(delayMs: number, work: () => void) {
+      timers++;
+      return clock.after(delayMs, work);
+    },
+  };
+  const watch = new SilenceWatch(counting, 1_000, () => {});
+  for (let statement = 0; statement < 100; statement++) {
+    watch.sends("SELECT 1");
+    watch.end();
+  }
+  assertEquals(timers, 1);
+  advance(3_000);
+  advance(3_000);
+  assertEquals(timers, 1);
+});
+
 Deno.test("a statement with a limit of its own is not ended by the limit of the session", () => {
   const cases: readonly (readonly [readonly string[], number])[] = [
     [["SET statement_timeout = 0", "COMMIT", "CREATE INDEX CONCURRENTLY i ON t (a)"], 0],

@@ -184,6 +184,7 @@ export class PostgresJsConnection implements PostgresConnection {
     if (this.opening !== null) this.drop();
     if (this.#lost) await this.#ending;
     else await this.#client?.end({ timeout: this.#options.options.waitLimitMs / 1000 });
+    this.#silence.stop();
   }
 
   async #connect(attempt: Attempt): Promise<void> {
@@ -308,7 +309,7 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#lost = true;
     for (const reject of this.#sent) reject(loss);
     this.#sent.clear();
-    this.#silence.end();
+    this.#silence.stop();
     if (isFirst) this.#options.lost?.();
   }
 }

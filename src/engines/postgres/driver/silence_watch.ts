@@ -22,7 +22,9 @@ export class SilenceWatch {
   readonly #lost: () => void;
   /** The part of the session in which another `statement_timeout` applies, or null. */
   #unlimited: "transaction" | "session" | null = null;
-  #isHalfOver = false;
+  /** The steps of the timer without a response, or -1 if the current step has begun too early. */
+  #steps = 0;
+  #isIdle = true;
   #cancel: (() => void) | null = null;
 
   /** With `limitMs` 0, the server ends no statement, so no silence is too long. */
@@ -45,28 +47,33 @@ export class SilenceWatch {
 
   /** Called for each part of a response. */
   hears(): void {
-    this.#isHalfOver = false;
+    this.#steps = Math.min(this.#steps, 0);
   }
 
-  /** Called when no statement waits for its response. */
+  /** Called when no statement waits. The timer still runs, because a timer for each costs 2 µs. */
   end(): void {
+    this.#isIdle = true;
+  }
+
+  stop(): void {
     this.#cancel?.();
     this.#cancel = null;
   }
 
   #begin(): void {
-    if (this.#cancel !== null || this.#stepMs === null) return;
-    this.#isHalfOver = false;
-    this.#wait(this.#stepMs);
+    if (!this.#isIdle || this.#stepMs === null) return;
+    this.#isIdle = false;
+    this.#steps = this.#cancel === null ? 0 : -1;
+    if (this.#cancel === null) this.#wait(this.#stepMs);
   }
 
   /** Waits twice: a response that arrived while the process was suspended can then be read. */
   #wait(stepMs: number): void {
     this.#cancel = this.#clock.after(stepMs, () => {
       this.#cancel = null;
-      if (this.#unlimited !== null) return;
-      if (this.#isHalfOver) return this.#lost();
-      this.#isHalfOver = true;
+      this.#isIdle ||= this.#unlimited !== null;
+      if (this.#isIdle) return;
+      if (++this.#steps === 2) return this.#lost();
       this.#wait(stepMs);
     });
   }
