@@ -43,7 +43,10 @@ export const unstableFlags = [
   "--unstable-no-legacy-abort",
 ] as const;
 
-/** Ends this process after its parent `by`. Default: the process that ran {@link restartWithKv}. */
+/**
+ * Sends `end` to this process when its parent has ended. `by` is the process id of the parent, by
+ * default of the process that ran {@link restartWithKv}.
+ */
 export function exitWithParent(clock: Clock, by?: string, end: Deno.Signal = "SIGTERM"): void {
   const parent = by ?? Deno.env.get(parentVariable);
   if (parent === undefined) return;

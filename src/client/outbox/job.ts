@@ -73,7 +73,7 @@ export type NewJob = Omit<Job, "order">;
 export interface JobStorage {
   /** True if other tabs or processes read and write the same stored jobs. */
   readonly isShared: boolean;
-  /** The error because of which the jobs are stored in memory instead of in IndexedDB. */
+  /** The reason why the jobs are stored in memory instead of in IndexedDB. */
   readonly error?: ServiceError;
   /** Returns all jobs, sorted by position. */
   all(): Promise<readonly Job[]>;

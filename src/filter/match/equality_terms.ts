@@ -64,7 +64,10 @@ function ofComparison(
   return isEquality && isCertain(comparison) ? values.map((value) => ({ column, value })) : null;
 }
 
-/** Returns the more selective list of terms: terms of the primary key, or else the shorter list. */
+/**
+ * Returns the list of alternatives that fewer rows can meet: terms of the primary key, or else the
+ * list with fewer alternatives.
+ */
 function better(
   left: readonly EqualityTerm[] | null,
   right: readonly EqualityTerm[] | null,

@@ -121,7 +121,7 @@ export class ChangeHistory {
           isRepeated: false,
         };
       }
-      // The step has no log positions inside, so all of it would stay in memory for a slow client.
+      // No reader can resume inside of the step, so the whole step would stay in memory.
       if (fittingIn(maxWindows * max.bytes, changes) < changes.length) return null;
     }
     return {

@@ -31,7 +31,7 @@ export class HeldRows {
     return new HeldRows(new Set(), maxRows);
   }
 
-  /** Creates the object for a client whose rows are unknown, e.g. after an earlier stream. */
+  /** Creates the object for a client whose rows are unknown, e.g. because it resumes a stream. */
   static unknown(): HeldRows {
     return new HeldRows(null, 0);
   }

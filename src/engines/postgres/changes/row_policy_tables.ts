@@ -4,7 +4,7 @@ import type { TableInfo } from "../../../schema/table_info.ts";
 
 export type OnRowPolicyTablesChange = (tables: ReadonlySet<TableInfo>) => void;
 
-/** The recorded tables in which policies hide rows from the service. A log read updates the set. */
+/** The recorded tables in which policies hide rows from the service, as of the last log read. */
 export class RowPolicyTables {
   /** SQL for a select list: the positions, from 1, of the tables in which policies hide rows. */
   readonly column: string;

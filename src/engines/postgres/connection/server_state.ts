@@ -10,7 +10,10 @@ export function stateText(state: ServerState, isPooled: boolean): string {
   return `SELECT pg_catalog.pg_is_in_recovery(), ${values}`;
 }
 
-/** Throws if a state or format is wrong. `ofSession`: the service made the session read-only. */
+/**
+ * Throws if the server is not in `state`, or if a setting would print values in another format.
+ * `ofSession` is true if the service itself made the session read-only.
+ */
 export function requireState(
   state: ServerState,
   [isStandby, isReadOnly, ...formatted]: readonly (string | null)[],

@@ -209,7 +209,7 @@ export class ActingDriver implements Driver {
         setRole(role),
       ]);
     } catch (error) {
-      // If the statement was not sent, the transaction continues, and needs the user's role.
+      // If the statement was not sent, the transaction continues, so the user's role is set again.
       if (!this.#parts.pipelines) await setRole(role)().catch(() => {});
       throw error;
     }
