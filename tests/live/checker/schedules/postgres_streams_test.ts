@@ -13,8 +13,14 @@ testUnless(
   missing,
   `postgres: eight writers, two servers and clients that change between them, seed ${seed}`,
   async () => {
-    const { failure, events, changes } = await check(seed, 5_000, {});
-    assertEquals(failure, null);
+    let [events, changes] = [0, 0];
+    // On a busy machine, one run has fewer events than a check needs.
+    for (let run = 0; run < 10 && (events <= 500 || changes <= 100); run++) {
+      const verdict = await check(seed + run, 5_000, {});
+      assertEquals(verdict.failure, null);
+      events += verdict.events;
+      changes += verdict.changes;
+    }
     assert(events > 500 && changes > 100, `only ${events} events of ${changes} changes`);
     console.log(`${events} events of ${changes} changes`);
   },
