@@ -93,7 +93,7 @@ Deno.test("users password and users logout end sessions, users delete also revok
     assertEquals([email, roles], ["ada@example.com", ["writer"]]);
     const own = await run(cwd, "keys", "create", "--name", "own", "--user", id);
     await using service = startChild([cli, "shop.db", "--write", "--users", "--port", "0"], {
-      cwd,
+      ...{ cwd, maxLifeMs: 180_000 },
     });
     const [origin = ""] = await service.printed(/http:\/\/127\.0\.0\.1:\d+/);
     async function userOf(headers: Record<string, string>): Promise<string | undefined> {
