@@ -175,6 +175,11 @@ Deno.test("the URLs of replicas are a parameter of the primary's URL", () => {
   assertThrows(() => urlOfServers({ primary: "postgres://p", replicas: "x" } as never), Error);
 });
 
+Deno.test("a replica with several hosts is refused, because each has a position of its own", async () => {
+  const servers = { primary: "postgres://a@p/x", replicas: ["postgres://a@r1,r2/x"] };
+  await assertRejects(() => openDatabase(servers), Error, "name each in replicas");
+});
+
 const limits: ReadLimits = {
   identity: "test",
   signal: new AbortController().signal,

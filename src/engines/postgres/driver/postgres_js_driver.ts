@@ -58,8 +58,15 @@ export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Pr
   for (const { choice } of [direct, connectionOptions]) choice.onMove.add(renewConnections);
   const roles = new RoleWatch(clock, () => direct.choice.move());
   const notice = (message: string) => options.observe?.({ kind: "notice", message });
+  const replicas = await Promise.all(
+    plan.replicas.map((url) => readConnectionPlan(url, environmentVariable)),
+  );
+  // The position of one server says nothing about a read on another server.
+  if (replicas.some(({ servers }) => servers.length > 1)) {
+    throw new Error("Cannot open the database: a replica has several hosts: name each in replicas");
+  }
   const drivers = await Promise.all(
-    plan.replicas.map((url) => openPostgres(url, { ...given, readOnly: true })),
+    replicas.map((replica) => openPlan(replica, { ...given, readOnly: true })),
   );
   const driver = postgresDriver({
     label: labelOf(plan),
