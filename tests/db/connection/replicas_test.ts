@@ -55,6 +55,28 @@ testWithReplica("a list contains every row that was created before it", async (p
   assert(parts.replica.counts.read > 0);
 });
 
+testWithReplica(
+  "a replica that cannot be opened leaves no connection to another one",
+  async (parts) => {
+    const { primary, standby } = parts;
+    const absent = standby.url.replace(/\/[^/]*$/, "/absent");
+    const own = await openDatabase(standby.url, { readOnly: true });
+    const backends = async () => {
+      const sql = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'";
+      return Number((await runs(own.driver, sql))[0]?.[0]);
+    };
+    const before = await backends();
+    const servers = { primary: primary.url, replicas: [standby.url, absent] };
+    await assertRejects(() => openDatabase(servers), Error, "The database answered");
+    // The server ends a backend some time after its client has closed the connection.
+    for (let turn = 0; turn < 200 && await backends() > before; turn++) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assertEquals(await backends(), before);
+    await own.close();
+  },
+);
+
 testWithReplica("a standby that stops replaying is left out until it is back", async (parts) => {
   const { db, replica, notices } = parts;
   await using app = await notesApp(db);

@@ -65,9 +65,15 @@ export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Pr
   if (replicas.some(({ servers }) => servers.length > 1)) {
     throw new Error("Cannot open the database: a replica has several hosts: name each in replicas");
   }
-  const drivers = await Promise.all(
+  const openings = await Promise.allSettled(
     replicas.map((replica) => openPlan(replica, { ...given, readOnly: true })),
   );
+  const drivers = openings.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
+  const failed = openings.find((one) => one.status === "rejected");
+  if (failed !== undefined) {
+    await Promise.all(drivers.map((opened) => opened.close()));
+    throw failed.reason;
+  }
   const driver = postgresDriver({
     label: labelOf(plan),
     sessions: Array.from({ length: maxConnections }, () => session(connectionOptions, roles)),
