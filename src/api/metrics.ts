@@ -20,15 +20,10 @@ export type MetricOfGroup<
   };
 };
 
-/**
- * @internal The types of a field's metrics. `Value` is the type of the field. The service returns a
- * number as a string if a double cannot represent it, so the sum of integers can be a string. An
- * average of integers is a number.
- */
+/** @internal Metrics of a field of type `Value`. A number that no double represents is a string. */
 export interface MetricResults<Value> {
   total: Value extends number ? number | string : string;
   average: Value extends number ? number : number | string;
-  /** The type of a minimum or maximum. */
   value: Value;
 }
 

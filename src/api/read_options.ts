@@ -10,9 +10,8 @@ export interface RequestOptions {
 }
 
 /**
- * The options of a call. If `Rule` is `never`, they are options of a client. If not, they are
- * options of server-side code: `filter` can be a rule, lists of names can be strings as in a URL,
- * and the options that only HTTP needs are missing.
+ * The options of a call. If `Rule` is not `never`, they are options of server-side code: `filter`
+ * can be a rule, a list of names can be a string as in a URL, and options of HTTP are missing.
  */
 export type OptionsWith<Rule, Options> = [Rule] extends [never] ? Options : {
   readonly [Name in keyof Options as Exclude<Name, "timeoutMs" | "idempotencyKey">]:

@@ -153,10 +153,7 @@ export interface CreateBatches<R extends ApiResource, Rule = never> {
     items: readonly BatchItem<R["create"]>[],
     options?: OptionsWith<Rule, WriteRequestOptions>,
   ): Promise<R["row"][]>;
-  /**
-   * Creates any number of rows in successive batches, and returns their number. If a batch fails,
-   * the rows of earlier batches remain: as many as `onProgress` last received.
-   */
+  /** Creates rows in successive batches. If one fails, the rows of earlier batches remain. */
   import(
     rows: Iterable<R["create"]> | AsyncIterable<R["create"]>,
     options?: ImportOptionsOf & UniqueKeyOption<R>,
@@ -180,10 +177,7 @@ export interface UpdateBatches<R extends ApiResource, Rule = never> {
 
 /** The batches that create or change rows. */
 export interface UpsertBatches<R extends ApiResource, Rule = never> {
-  /**
-   * For each body, changes the row that has the body's key, or creates a row if no row has this
-   * key. The key is the primary key, or the unique key that `on` names.
-   */
+  /** Changes or creates the row with each body's primary key, or the unique key that `on` names. */
   upsertBatch(
     items: readonly ConditionalItem<R["create"]>[],
     options?: OptionsWith<Rule, WriteRequestOptions> & UniqueKeyOption<R>,
@@ -219,10 +213,7 @@ export interface ConditionalOptions<R extends ApiResource> extends RowWriteOptio
 
 /** The option of a write that creates a row, or changes a stored row with the same unique key. */
 export interface UniqueKeyOption<R extends ApiResource> {
-  /**
-   * The field, or the fields, of the unique key that identifies a row, for example `"email"`. The
-   * condition of a partial unique index follows in parentheses: `"email(deletedAt==null)"`.
-   */
+  /** The field or fields of the unique key. For a partial index: `"email(deletedAt==null)"`. */
   readonly on?:
     | (keyof R["row"] & string)
     | readonly (keyof R["row"] & string)[]
@@ -237,10 +228,7 @@ export type TagOf<R extends ApiResource> = R["etag"] extends false ? never : str
 export interface UpdateOptionsOf<R extends ApiResource> extends ConditionalOptions<R> {
   /** The row on which the patch is based. `onConflict` receives it. */
   readonly base?: Partial<R["row"]> | null | undefined;
-  /**
-   * Called if the row has changed. Merges the patch with the current row, and returns the patch to
-   * send next, or null to throw a ConflictError. Called at most five times.
-   */
+  /** Merges the patch with the changed row, at most five times. Null throws the ConflictError. */
   readonly onConflict?:
     | ((conflict: Conflict<R>) => R["update"] | null | Promise<R["update"] | null>)
     | undefined;
@@ -269,9 +257,8 @@ export interface ImportOptionsOf extends RequestOptions {
 }
 
 /**
- * The body that replaces a row. It has the fields of a new row, and changes related rows like the
- * body of an update. Fields that no update may change are optional. `Relations` are the names of
- * the relations, or `never` if the compiler does not know the names.
+ * The body that replaces a row: the fields of a new row, with the related rows as in an update.
+ * Fields that no update may change are optional.
  */
 export type ReplaceBody<
   R extends ApiResource,

@@ -59,5 +59,4 @@ export interface IndexedDbObjectStore {
   delete(key: IndexedDbKey): IndexedDbRequest<undefined>;
 }
 
-/** A key of an IndexedDB object store. */
 export type IndexedDbKey = number | string | IndexedDbKey[];

@@ -58,24 +58,17 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   /** Returns the response to one request. Never rejects. `info` describes the connection. */
   fetch(request: Request, info?: RequestInfo): Promise<Response>;
   /**
-   * The Hono app with all routes. A program can add routes, and read the user by `c.get("user")`.
-   * Another Hono app can mount all routes by `parent.route("/v1", app.hono)`. `hono.fetch` is the
-   * `fetch` of the app.
+   * The Hono app with all routes. A program can add routes, in which `c.get("user")` is the user,
+   * or mount the app in another Hono app by `parent.route("/v1", app.hono)`.
    */
   readonly hono: Hono<AppEnv>;
   /** Makes `/readyz` respond with 503, so that a load balancer sends no further requests. */
   announceStop(): void;
   /** Makes `/readyz` respond with 503, and ends the live streams one after the other. */
   drain(): void;
-  /**
-   * Starts the reader threads of SQLite files, so that the first requests do not wait for them.
-   * `serve` calls this method when the service listens. Other programs should call it, too.
-   */
+  /** Starts SQLite's reader threads early. Call it when the program listens, as `serve` does. */
   warmUp(): void;
-  /**
-   * Lists the files of the option `web` again, after the page was built again. `serve` calls this
-   * method at a SIGHUP. Absent without `web`.
-   */
+  /** Lists the files of the option `web` again after a new build. `serve` calls it at a SIGHUP. */
   readonly hangUp?: (() => void) | undefined;
   /**
    * Runs the periodic work of a process once: deletes recorded changes that are too old, deletes
@@ -84,9 +77,8 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
    */
   upkeep(): Promise<void>;
   /**
-   * Indexes all rows for search again, and removes rows that no longer exist from the indexes. Call
-   * it after programs have written to the database without the service. Rejects if the database or
-   * the search engine fails.
+   * Indexes all rows for search again, and removes deleted rows from the indexes. Call it after
+   * other programs wrote to the database. Rejects if the database or search engine fails.
    */
   reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */
@@ -108,9 +100,8 @@ export interface RequestInfo {
   /** The address of the client, or of the last proxy between the client and the service. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
   /**
-   * A promise that resolves or rejects when the response was sent or can no longer be sent.
-   * Without this promise, only the request's abort signal shows that the client of a live stream
-   * has disconnected.
+   * Resolves or rejects when the response was sent or can no longer be sent. If absent, only the
+   * request's abort signal shows that the client of a live stream has disconnected.
    */
   readonly completed?: Promise<unknown> | undefined;
 }

@@ -41,7 +41,6 @@ export interface RequestObservers {
   readonly clock: Clock;
 }
 
-/** Wraps an app's `fetch`. Reports each request, with the time until the response began. */
 export function observeRequests(
   { fetch }: Pick<HonoApp, "fetch">,
   { findRoute, metrics, observe, recorder, clock }: RequestObservers,
@@ -82,11 +81,11 @@ const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 function factsOf(request: Request, route: string, readsHeaders: boolean) {
   const { method, url } = request;
   const path = secretParameter.test(route) ? route : parseRequestTarget(url).path;
-  // The first access to the headers of a request takes several microseconds.
+  // Read for an observer only: the first access to a request's headers takes several microseconds.
   return { method, path, requestId: readsHeaders ? requestIdIn(request.headers) : null };
 }
 
-/** A parameter of a custom route whose value no log may contain. The path is then the route. */
+/** Matches a route with a secret in its path. Logs then contain the route instead of the path. */
 const secretParameter = /:\w*(?:token|secret|password|code|signature)/i;
 
 export interface AppObservability {
@@ -107,7 +106,7 @@ export async function openObservability(
   const { clock } = runtime;
   const registry = observability.metrics?.registry ?? null;
   const requests = registry === null ? null : new RequestMetrics(registry);
-  // Uses the observer without the counter of observations: `requests` counts each request.
+  // Bypasses the counter of observations below, because `requests` already counts each request.
   const observe = observability.requests ? runtime.observe : null;
   const transaction = registry === null ? undefined : createTransactionMetrics(registry, clock);
   const logged = dashboard?.requestLog ?? null;

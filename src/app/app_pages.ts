@@ -64,7 +64,7 @@ export function createAppPages(
   return pages;
 }
 
-/** Opens the page of the option `web`, if any. Other services do not load the code of pages. */
+/** Loads the code of pages only if the option `web` is set. */
 export async function openPage(
   { web }: ResolvedConfig,
   runtime: Runtime,

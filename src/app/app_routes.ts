@@ -135,7 +135,7 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
   // An operator can view the service as a user, without using up the user's limits.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
-  // The path can be empty: responses to reads contain it only in the `type` of a problem.
+  // The base path may be empty, because responses to reads contain it only in a problem's `type`.
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,
@@ -163,7 +163,7 @@ export function serveDashboard(served: DashboardDependencies, dashboard: Resolve
   });
 }
 
-/** The credential of a viewed user ends with the token, and with the credential of the operator. */
+/** A viewed user's access ends when the token or the credential of the operator expires. */
 function viewedUser(
   { user, expiresAt }: ViewToken,
   operator: User | null,

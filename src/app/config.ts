@@ -66,10 +66,9 @@ export interface AppConfig {
    */
   readonly mountedAt?: string | undefined;
   /**
-   * The secret that encrypts page cursors. In a list, the first secret encrypts and every secret
-   * decrypts, so secrets can be rotated. Default: the environment variable `SERVICE_SECRET`. If
-   * neither is set, the secret is random and the service logs a notice, but in production the
-   * service does not start.
+   * The secret that encrypts page cursors. In a list, the first one encrypts and each one decrypts,
+   * so that secrets can be rotated. Default: `SERVICE_SECRET`, or in development a random secret
+   * with a notice.
    */
   readonly secret?: string | readonly string[] | undefined;
   /**
@@ -95,28 +94,18 @@ export interface AppConfig {
   readonly cors?: boolean | CorsOptions | undefined;
   /** The routes `/healthz` and `/readyz`. Default: true. */
   readonly health?: boolean | undefined;
-  /**
-   * The OpenAPI document and the schema below `/__service`. Default: on. The index of resources at
-   * the base path is served even if the option is off.
-   */
+  /** The OpenAPI document and the schema below `/__service`. Default: on. */
   readonly openapi?: boolean | OpenapiOptions | undefined;
-  /**
-   * MCP at `/__service/mcp`, through which language models use the service with the rights of the
-   * user. Default: off. `{ write: true }` also allows writes.
-   */
+  /** MCP at `/__service/mcp`, for language models. `{ write: true }` adds writes. Default: off. */
   readonly mcp?: boolean | McpOptions | undefined;
   /** Metrics at `/__service/metrics`, OpenTelemetry spans and other observability. Default: off. */
   readonly observability?: boolean | ObservabilityOptions | undefined;
   /**
-   * The dashboard at `/__service/ui`, for the operator. The dashboard can show and change every
-   * row. Without `authorize`, only clients on this machine can open it. Production requires
-   * `authorize`. Default: off.
+   * The operator's dashboard at `/__service/ui`, which can change every row. Without `authorize`,
+   * only this machine can open it. Production requires `authorize`. Default: off.
    */
   readonly adminUI?: boolean | DashboardOptions | undefined;
-  /**
-   * The folder of the built page, such as `web/dist`, which the service serves at the paths that no
-   * route matches. Default: no page.
-   */
+  /** The folder of a page, such as `web/dist`, for paths that no route matches. Default: none. */
   readonly web?: string | WebOptions | undefined;
   /** The headers `X-Content-Type-Options`, `X-Frame-Options` and `Referrer-Policy`. Default: on. */
   readonly securityHeaders?: SecurityHeaders | undefined;
@@ -126,10 +115,7 @@ export interface AppConfig {
   readonly bodyTimeoutMs?: number | undefined;
   /** Maximum number of fields in a body, at any depth. Default: 20,000; more for large batches. */
   readonly maxFields?: number | undefined;
-  /**
-   * The maximum size of a response, in bytes, except for exports and streams. A larger response
-   * fails with 422. Default: 16 MiB.
-   */
+  /** Maximum size of a response in bytes, except exports and streams. Default: 16 MiB. */
   readonly maxAnswerBytes?: number | undefined;
   /** The timeout of one query of a read, in milliseconds. Default: 5,000. */
   readonly queryTimeoutMs?: number | undefined;
@@ -160,25 +146,15 @@ export interface SubscribeOptions {
 /** The options of authentication: how users log in, and how requests identify them. */
 export interface AuthOptions {
   /**
-   * The authenticators, in the order in which the service tries them. The first one that recognizes
-   * the request's credential identifies the user. The subpath `auth` exports `jwtAuth`,
-   * `apiKeyAuth` and `passwordAuth`.
+   * The authenticators, such as `jwtAuth`, `apiKeyAuth` or `passwordAuth` of the subpath `auth`.
+   * The first one that recognizes the request's credential identifies the user.
    */
   readonly use?: readonly (Authenticator | AuthenticatorDefinition)[] | undefined;
-  /**
-   * How long the service trusts a session, API key or account before it reads the store again, in
-   * milliseconds. Applies to requests and to open streams. Default: 5,000.
-   */
+  /** Time in ms after which a session, API key or account is read again. Default: 5,000. */
   readonly recheckMs?: number | undefined;
-  /**
-   * The routes at `{basePath}/auth`: a Hono app, or an object with a `fetch`. In a Hono app, the
-   * context contains the variables that the service has set, such as `user`.
-   */
+  /** The routes at `{basePath}/auth`: a Hono app, whose context has the `user`, or a `fetch`. */
   readonly routes?: Router | undefined;
-  /**
-   * Example users, with which the service tests each scope that is a plain function. The service
-   * does not start if a scope is invalid. Policies have their own example users. Default: none.
-   */
+  /** Example users for testing scopes at the start; policies have their own. Default: none. */
   readonly samples?: readonly User[] | undefined;
   /** Middleware that sets the user with `c.set("user", { id })`. Runs after the authenticators. */
   readonly middleware?: Middleware | undefined;

@@ -153,7 +153,6 @@ function serviceReport(
   return { name: "service", method: "GET", answer };
 }
 
-/** Creates the report of the search outbox, with the 200 oldest entries that failed too often. */
 function createOutboxReport(outbox: SearchOutbox): Report {
   return {
     name: "outbox",

@@ -183,10 +183,7 @@ export type InferredRelations<Types extends ResourceTypes, All extends ResourceT
         >;
       };
 
-/**
- * @internal True if a resource has relations whose names the compiler cannot infer. Such a relation
- * has a name of the general type `string`, or comes from a foreign key of an introspected table.
- */
+/** @internal True if the compiler cannot infer the names of all relations of a resource. */
 export type HasOtherRelations<Types extends ResourceTypes> = string extends keyof Types["targets"]
   ? true
   : Types["options"]["autoRelations"] extends false ? false

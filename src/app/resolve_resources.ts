@@ -118,11 +118,7 @@ function pathInCode({ url }: Resource, { basePath }: ResolvedConfig): string {
   return url.slice(basePath.length + 1).split("/").map(decodeURIComponent).join("/");
 }
 
-/**
- * Returns the columns that nested writes fill in: foreign keys that a request need not set. Throws
- * a plain Error for `nestedWrites` without relations, and for a link table with a required column
- * that nothing fills in.
- */
+/** Returns the foreign keys that nested writes fill in, so that no request needs to set them. */
 function resolveNestedWrites(
   definitions: readonly ResourceDefinition[],
   relations: ReadonlyMap<ResourceDefinition, Relations>,

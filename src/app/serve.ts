@@ -123,7 +123,7 @@ const termDrainMs = 3_000;
 /** Signals within this time, in ms, count as one: the terminal and the parent can both send it. */
 const sameSignalMs = 100;
 
-/** Exits the process soon, because an open stream or a timer would keep it alive. */
+/** Exits the process soon, even if an open stream or a timer would keep it alive. */
 function exitSoon(): void {
   setTimeout(() => Deno.exit(0), exitDelayMs).unref();
 }

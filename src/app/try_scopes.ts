@@ -17,12 +17,10 @@ import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { sql, tableName, toStatement } from "../sql/fragment.ts";
 
 /**
- * Tests the scopes of the resources before the service starts: policies with their own example
- * users, other functions with the users of `samples`, and public functions. Each result is
- * resolved, compiled and sent to the database, which reads no rows. Throws a plain Error for the
- * first scope with a fault. If a public function throws, or a policy throws for the default example
- * user (which may lack members), the service only logs a notice. Another notice advises an index
- * for each relation that a scope follows without an index.
+ * Tests the scopes before the service starts: policies with their own example users, other
+ * functions with `samples`. The database parses each filter, but reads no row. Throws a plain Error
+ * for the first faulty scope. Only logs a notice if a public function throws, if a policy throws
+ * for the default example user (which may lack members), or if a relation has no index.
  */
 export async function tryScopes(
   resources: readonly Resource[],

@@ -9,10 +9,7 @@ export interface ActAsIdentity {
   readonly settings?: Readonly<Record<string, string>> | undefined;
 }
 
-/**
- * Makes the database determine the rights of users, by database roles and row-level policies. The
- * statements of each request run with the role and settings of its user.
- */
+/** Runs each user's statements with a role, so that row-level policies determine the rights. */
 export interface ActAsOptions {
   /** All roles that `as` can return. The service checks them when it starts. */
   readonly roles: readonly string[];
@@ -27,7 +24,7 @@ export function identityFunction(
 ): (user: User | null) => Required<ActAsIdentity> & { settings: Record<string, string> } {
   const known = new Set(roles);
   return (user) => {
-    // Without type checks, the function may return anything.
+    // A function in JavaScript can return a value of any type.
     const { role, settings = {} }: Partial<ActAsIdentity> = as(user) ?? {};
     if (role === undefined || !known.has(role)) {
       throw new Error(`Cannot act as ${JSON.stringify(role)}: actAs.roles does not name this role`);

@@ -8,9 +8,8 @@ export interface Identification {
   /** When the credential expires, in milliseconds since 1970; undefined if unknown. */
   readonly expiresAt?: number | undefined;
   /**
-   * Reads the user of the credential again. Returns the same object if nothing has changed, and
-   * null if the credential has ended. Called for open streams, every `auth.recheckMs`. Without this
-   * function, the credential is valid until `expiresAt`.
+   * Reads the user again, for open streams every `auth.recheckMs`. Returns the same object if
+   * nothing has changed, or null if the credential has ended. Default: valid until `expiresAt`.
    */
   renew?(): MaybePromise<User | null>;
 }
@@ -41,10 +40,9 @@ export interface Authenticator {
   /** The name of the authenticator in messages. */
   readonly name: string;
   /**
-   * Identifies the sender of a request. Returns null if the request has no credential of this kind,
-   * so that the next authenticator is called. Throws a `Problem` with 401 for an invalid credential
-   * of this kind. Called for each request, so it should cache results and return a cached result
-   * without a promise.
+   * Identifies the sender of a request. Returns null if there is no credential of this kind, so
+   * that the next authenticator is called. Throws a `Problem` with 401 for an invalid one. Runs for
+   * each request, so it should cache results, and return a cached result without a promise.
    */
   identify(request: Request): MaybePromise<Identification | null>;
   /** The routes at `{basePath}/auth`: a Hono app, or an object with a `fetch` function. */

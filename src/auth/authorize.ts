@@ -19,10 +19,8 @@ export interface Grant {
 }
 
 /**
- * Returns the right to access rows: the rows that the option `public` grants to every caller, and
- * the rows that the scope grants to the user. If neither grants a row, throws a 401 for a caller
- * without a user, and a 403 for a user. A missing scope grants no row. If a scope throws an error,
- * the request fails with this error.
+ * Returns the right to the rows that `public` grants to every caller or the scope grants to the
+ * user. Without such rows, throws a 401 for an anonymous caller, or a 403 for a user.
  */
 export function authorize(
   access: Access,
@@ -50,7 +48,6 @@ export function requireAccess(access: Access, user: User | null, policy: AccessP
   if (!policy.scopes.has(access)) throw forbidden(access);
 }
 
-/** Returns the user, or throws a 401. In the message, `action` follows "Cannot". */
 export function requireUser(action: string, user: User | null): User {
   if (user !== null) return user;
   throw new Problem("unauthorized", `Cannot ${action}: this needs a user`);
@@ -93,17 +90,13 @@ function grant(access: Access, user: User | null, rows: Filter, visible: Filter)
 /** The kinds of access that scopes grant. For instance, listing and counting rows needs `read`. */
 export type Access = "read" | "create" | "update" | "delete" | "subscribe";
 
-/**
- * The result of a scope: a filter such as `eq(notes.ownerId, user.id)`, an `rsql` template, or a
- * combination of filters, policies and quantifiers. In these forms, values are data, never syntax.
- */
+/** The result of a scope: a filter such as `eq(notes.ownerId, user.id)`, or an `rsql` template. */
 export type ScopeResult<Of = AnyTable> = Rule<Of> | ScopeText;
 
 /**
- * A scope's filter as a concatenated string. Access is denied by an empty string, and by a
- * comparison with `undefined` or `null`. Otherwise the whole string is parsed as a filter.
- * Therefore a user's value in the string can change the filter. Prefer `eq` and the other builders,
- * or `rsql`, in which a value never becomes syntax.
+ * A scope's filter as a string. An empty string, or a comparison with `undefined` or `null`, denies
+ * access. A user's value in the string can change the filter, so prefer `eq` and the other
+ * builders, or `rsql`, in which a value never becomes syntax.
  */
 export type ScopeText = string;
 
@@ -115,10 +108,7 @@ export type ScopeFunction<U extends User = User, Of = AnyTable> = (
 /** Returns the rows that every caller may access. Called per request. Denies access on errors. */
 export type PublicScopeFunction<Of = AnyTable> = () => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 
-/**
- * The rows that every caller may access, even without a user: `true` for all rows, or a function
- * that returns their filter. A user may also access the rows of the user's scope.
- */
+/** The rows that every caller may access: `true` for all rows, or a function with their filter. */
 export interface PublicOptions<Of = AnyTable> {
   /** The rows that every caller may list, read and count. */
   readonly read?: boolean | PublicScopeFunction<Of> | undefined;
@@ -149,7 +139,6 @@ export interface AccessPolicy {
   resolve(result: ScopeResult, name: string): Filter;
 }
 
-/** Converts the option `auth` of a resource to a policy. Called once, when the service starts. */
 export function resolveScopes(options: ScopeOptions): Omit<AccessPolicy, "resolve"> {
   const { public: open = false } = options;
   const given = typeof open === "object" ? open : { read: open, subscribe: open };

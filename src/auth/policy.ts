@@ -9,7 +9,6 @@ import type { User } from "./authorize.ts";
 
 /** A named rule for the rows that a user may access. Can be a scope, or a part of other rules. */
 export interface Policy<U extends User = User, Of = AnyTable> {
-  /** Returns the rule for a user. */
   (user: U): Rule<Of>;
   /** The name of the policy, for messages and the dashboard. */
   readonly policyName: string;
@@ -21,10 +20,7 @@ export interface Policy<U extends User = User, Of = AnyTable> {
 
 /** The options of {@link policy}. */
 export interface PolicyOptions<U extends User = User> {
-  /**
-   * The users with which the service tries the policy when it starts. A policy with branches needs
-   * one user for each branch. Default: `[{ id: "sample" }]`.
-   */
+  /** Users that test the policy at start, one for each branch. Default: `[{ id: "sample" }]`. */
   readonly samples?: readonly U[] | undefined;
 }
 

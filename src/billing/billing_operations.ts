@@ -60,10 +60,7 @@ interface BillingOperationsOptions {
   readonly random: Random;
 }
 
-/**
- * Operations throw a 501 `billing-unsupported` if the provider lacks them, and a 502
- * `billing-failed` if the provider refuses or does not respond.
- */
+/** Operations of the provider. They fail with 501 `billing-unsupported` or 502 `billing-failed`. */
 export interface BillingOperations
   extends Pick<BillingProvider, "listSubscriptions" | "getSubscription" | "updateSubscription"> {
   /** Creates a page on which a customer pays. Throws a 422 for an unknown plan or price. */
@@ -185,7 +182,7 @@ interface CodedCheckout {
 interface CheckoutCodesOptions {
   /** Name of the provider. A code for one provider is invalid for another. */
   readonly provider: string;
-  /** The first creates codes, and all verify codes. If null, a stored random secret is used. */
+  /** The first creates codes, and each verifies codes. If null, a stored random secret is used. */
   readonly secrets: readonly string[] | null;
   readonly store: KeyValue;
   readonly random: Random;

@@ -58,8 +58,7 @@ export interface BillingOptions extends WebhookCallbacks {
   readonly anyPrice?: boolean | undefined;
   /**
    * The secret for the codes that prove that this service created a checkout. In a list, the first
-   * secret creates codes, and every secret verifies codes. Default: `SERVICE_SECRET`, or a random
-   * secret in `kv`.
+   * creates codes, and each verifies codes. Default: `SERVICE_SECRET`, or a random secret in `kv`.
    */
   readonly secret?: string | readonly string[] | undefined;
   /** True if webhook deliveries need no valid signature, even in production. Default: false. */

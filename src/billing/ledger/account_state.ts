@@ -31,7 +31,6 @@ export class Entries {
   readonly #at: string;
   readonly entries: LedgerEntry[] = [];
 
-  /** Starts with the current state of an account. `now` is in milliseconds since 1970. */
   constructor(state: AccountState, now: number) {
     this.#state = state;
     this.#at = new Date(now).toISOString();

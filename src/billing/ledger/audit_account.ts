@@ -20,7 +20,6 @@ export interface AccountAudit {
   readonly faults: readonly string[];
 }
 
-/** Adds up the first `state.seq` entries of an account, and compares the sum with the balance. */
 export async function auditAccount(store: KeyValue, state: AccountState): Promise<AccountAudit> {
   const { account, balance } = state;
   const fold = new Fold();

@@ -1,15 +1,11 @@
 /** The kind of an entry: why the balance changed. */
 export type LedgerEntryKind =
-  /** Credits were granted. */
   | "grant"
-  /** Credits were consumed. */
   | "consume"
-  /** Credits were reserved for work that has started. */
   | "reserve"
   | "commit"
   /** The work failed, and the reservation was returned. */
   | "release"
-  /** The reservation expired and was returned. */
   | "expire"
   | "reverse";
 

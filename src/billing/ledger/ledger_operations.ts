@@ -67,7 +67,6 @@ export function changeBalance(
   );
 }
 
-/** Reverses credits of a grant, even consumed ones. The balance may become negative. */
 export function reverseGrant(
   posting: Entries,
   given: {
@@ -109,7 +108,6 @@ export interface ReserveOutcome {
   readonly record: ReservationRecord | null;
 }
 
-/** Reserves credits. A repeated call with the same id and amount returns the first reservation. */
 export function reserveCredits(
   posting: Entries,
   wanted: Omit<OpenHold, "balance">,

@@ -142,9 +142,8 @@ export interface VendorDelivery {
 }
 
 /**
- * The interface of a billing provider (payment company). Operations that a provider does not offer
- * are absent; the service then responds with 501 `billing-unsupported`. Operations throw a
- * `billing-failed` Problem if the provider refuses or does not respond.
+ * A billing provider (payment company). Operations that it does not offer are absent. An operation
+ * throws a `billing-failed` Problem if the provider refuses or does not respond.
  */
 export interface BillingProvider {
   /** The provider's name in stored keys and events. The name must never change. */
@@ -188,10 +187,7 @@ export interface BillingProvider {
 
 /** The options that all billing providers have. */
 export interface ProviderOptions {
-  /**
-   * The webhook secret as the provider shows it; during a rotation, a list of both secrets. Without
-   * a secret, deliveries are not verified, and the app does not start in production.
-   */
+  /** The secret that verifies webhooks; a list during a rotation. Required in production. */
   readonly webhookSecret?: string | readonly string[] | undefined;
   /** Maximum difference between a delivery's time and the current time, in ms. Default: 300,000. */
   readonly toleranceMs?: number | undefined;

@@ -1,9 +1,6 @@
 import type { CheckoutItem, PaidPrice } from "./billing_provider.ts";
 
-/**
- * The metadata members that only the service sets. The service removes them from the metadata of
- * plans and requests. `userId` is reserved, because it names the account if `accountId` is missing.
- */
+/** Metadata that only the service sets. `userId` names the account if `accountId` is missing. */
 export const reservedMetadata = [
   ...["accountId", "userId", "planKey", "prices", "checkoutCode"] as const,
 ];

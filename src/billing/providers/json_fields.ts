@@ -70,7 +70,6 @@ export class JsonFields {
   }
 }
 
-/** Returns the status for a provider's term. An unknown term becomes `incomplete`. */
 export function statusOf(word: string | undefined): SubscriptionStatus {
   return statuses.get(word ?? "") ?? "incomplete";
 }
@@ -91,21 +90,18 @@ export function subscriptionFacts(
 }
 
 /**
- * Returns true if credit, not money, paid more than half of a charge. Credit is a
- * customer balance or the proration of the previous plan. The result is false for a change from a
- * monthly to a yearly plan, because that proration is less than half of the charge.
+ * Returns true if credit paid more than half of a charge: a customer balance, or the proration of
+ * the previous plan. A change from a monthly to a yearly plan is mostly paid with money.
  */
 export function isMostlyCredit(cash: number | undefined, charged: number | undefined): boolean {
   return cash !== undefined && charged !== undefined && (cash <= 0 || cash * 2 < charged);
 }
 
-/** Converts seconds since 1970 to RFC 3339. Returns undefined if the time is out of range. */
 export function utcOfSeconds(seconds: number | undefined): string | undefined {
   if (seconds === undefined || Math.abs(seconds) > 8.64e12) return undefined;
   return new Date(seconds * 1000).toISOString();
 }
 
-/** Converts a time to RFC 3339 in UTC with milliseconds. Returns undefined if invalid. */
 export function utcOf(text: string | undefined): string | undefined {
   const time = Date.parse(text ?? "");
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();

@@ -26,7 +26,6 @@ export class VendorApi {
     this.#options = options;
   }
 
-  /** Sends a call and returns the response. Throws a `billing-failed` Problem after any error. */
   async send(call: VendorCall): Promise<JsonFields> {
     const answer = await this.find(call);
     if (answer === null) throw this.failed(new Error("status 404"));

@@ -15,7 +15,6 @@ export interface ReceivedSignature {
 
 export interface SignatureRules {
   readonly keys: readonly Uint8Array<ArrayBuffer>[];
-  /** Maximum difference between the clock and a delivery's time, in milliseconds. */
   readonly toleranceMs: number;
 }
 
@@ -85,7 +84,6 @@ export function refusedDelivery(reason: string): Problem {
   );
 }
 
-/** Returns a required header. Throws a 400 if it is missing or longer than 4,096 characters. */
 export function headerOf({ headers }: WebhookDelivery, name: string): string {
   const value = headers.get(name);
   if (value === null || value === "") throw refusedDelivery(`the header ${name} is missing`);

@@ -151,10 +151,7 @@ function requireJson({ req }: Context): void {
   );
 }
 
-/**
- * Returns the bytes of a request's body unchanged, because a signature may cover them. Throws a
- * 400, 408 or 413, and a plain Error if a middleware has read the body without keeping it.
- */
+/** Returns the body's bytes unchanged, because a webhook's signature is computed over them. */
 async function readRequestBytes({ req }: Context, clock: Clock): Promise<Uint8Array<ArrayBuffer>> {
   // A cached string is not used, because decoding may have changed its bytes.
   if (Object.keys(req.bodyCache)[0] === "arrayBuffer") {

@@ -4,7 +4,6 @@ import { parseJsonObject } from "../../protocol/json_object.ts";
 import { type CheckoutFault, invalidCheckout } from "../invalid_checkout.ts";
 import type { CheckoutItem, CheckoutMode } from "../providers/billing_provider.ts";
 
-/** Parses the body of a checkout. Throws a 400, or a 422 that names each invalid field. */
 export function parseCheckoutBody(bytes: Uint8Array) {
   const fields = parseObject(bytes);
   const faults: CheckoutFault[] = [];

@@ -1,9 +1,8 @@
 import { invalidCheckout } from "../invalid_checkout.ts";
 
 /**
- * Throws a 422 unless a return URL has one of the `origins`. Otherwise the provider's page, which
- * customers trust, could send them to any site. Returns the URL as parsed here, because a provider
- * or browser might parse the original string differently.
+ * Returns the URL as parsed here, because another parser may read the original differently. Throws
+ * a 422 for other origins: the provider's page, which customers trust, would send customers there.
  */
 export function requireReturnUrl(
   path: string,

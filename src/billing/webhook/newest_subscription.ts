@@ -8,7 +8,6 @@ interface ReportedSubscription {
   readonly subscription: BillingSubscription;
   readonly occurredAt: string;
   readonly deliveryId: string;
-  /** The time of the latest change of price or quantity. Absent if it was not reported. */
   readonly itemChangedAt?: string;
   readonly isFirst?: boolean;
   /** True if the state was read from the provider, and so can be newer than the event. */
@@ -22,7 +21,7 @@ interface KeptSubscription extends ReportedSubscription {
 /** Reads a subscription's current state. Returns null if the provider does not respond. */
 export type ReadSubscription = (id: string) => Promise<BillingSubscription | null>;
 
-/** Keeps the newest state by the provider's clock. A late event reactivates no subscription. */
+/** Keeps the newest state by the provider's clock: no late event reactivates a subscription. */
 export class NewestSubscriptions {
   readonly #provider: string;
   readonly #store: KeyValue;
@@ -64,9 +63,8 @@ export class NewestSubscriptions {
   }
 
   /**
-   * Returns the newer of two states. If their times are equal, reads the current state, because
-   * Stripe's times have whole seconds. The event after a read state causes another read, because
-   * the time of a read state is unknown.
+   * Returns the newer of two states. Reads the current state if their times are equal (Stripe's
+   * have whole seconds), or if the known state was read, because its time is then unknown.
    */
   async #newer(
     known: ReportedSubscription,
@@ -129,9 +127,8 @@ export class AccountLinks {
   }
 
   /**
-   * Assigns a customer to an account, in place of the account's previous customer. If the provider
-   * finds customers by an unverified email address, only the deployer may take a customer from
-   * another account. Otherwise the customer stays there, and the result is false.
+   * Assigns a customer to an account. If the provider finds customers by an unverified email
+   * address, only the deployer may take a customer from another account (otherwise returns false).
    */
   async remember(accountId: string, customerId: string, isOfDeployer: boolean): Promise<boolean> {
     const keys = [

@@ -12,7 +12,6 @@ import { compact } from "../providers/json_fields.ts";
 export interface PaidCreditsOptions {
   readonly provider: Pick<BillingProvider, "findPrices" | "readTerms">;
   readonly plans: BillingPlans;
-  /** True if a payment of the amount 0 grants credits, as for a trial or a 100 % coupon. */
   readonly grantOnZeroAmount: boolean;
   readonly terms: (subscriptionId: string) => Promise<readonly SubscriptionTerms[]>;
 }
@@ -120,7 +119,7 @@ function lineOf(
 
 export interface SubscriptionTerms
   extends Pick<BillingSubscription, "priceId" | "quantity" | "currentPeriodEnd"> {
-  /** Start of this price and quantity in RFC 3339; "" for those at the subscription's creation. */
+  /** Since when this price and quantity apply, in RFC 3339; "" for the subscription's first. */
   readonly since: string;
   readonly heldFrom?: string;
   readonly heldUntil?: string;
@@ -136,9 +135,8 @@ export function termsOfReportedState(
 }
 
 /**
- * Adds terms to the history of a subscription, ordered by their start. Events arrive in any order,
- * so outdated terms are added, too. Keeps the first element and the newest 50. `unknownFrom` of the
- * first element is then the start of the dropped terms.
+ * Adds terms, perhaps outdated, to a subscription's history in the order of their start. Keeps the
+ * first and the newest 50. The first one's `unknownFrom` is then the start of the dropped terms.
  */
 export function addTerms(
   history: readonly SubscriptionTerms[],

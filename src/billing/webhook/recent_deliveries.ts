@@ -27,7 +27,6 @@ export class RecentDeliveries {
     this.#clock = clock;
   }
 
-  /** The logged deliveries, newest first. */
   get deliveries(): readonly ReceivedDelivery[] {
     return [...this.#believed, ...this.#refused]
       .sort((left, right) => left.at - right.at).reverse();

@@ -60,10 +60,7 @@ export class Webhook {
     this.#options = options;
   }
 
-  /**
-   * Handles a webhook request. Throws a 400 for an invalid delivery, a 409 while another process
-   * handles the event, and a 5xx if the grant or `onEvent` fails. After an error, providers retry.
-   */
+  /** Handles a webhook request. After an error (400, 409 or 5xx), the provider sends it again. */
   async accept(given: WebhookDelivery): Promise<WebhookResponse> {
     const { provider, observe, log } = this.#options;
     let delivery: VendorDelivery;

@@ -136,7 +136,6 @@ function termsFacts(
   return { ...facts, ...compact({ itemChangedAt: lemonSqueezyItemChangedAt(data) }) };
 }
 
-/** Returns when a subscription got its current variant and quantity; undefined if unknown. */
 export function lemonSqueezyItemChangedAt(data: JsonFields): string | undefined {
   return utcOf(data.at("attributes").at("first_subscription_item").text("updated_at"));
 }

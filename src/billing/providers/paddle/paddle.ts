@@ -227,7 +227,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   };
 }
 
-/** Without `credit_to_balance`, {@link isMostlyCredit} decides: credit can be a proration. */
+/** Without `credit_to_balance`, credit can be a proration, so {@link isMostlyCredit} decides. */
 function isPaidByCredit(totals: JsonFields): boolean {
   const [total, cash] = [totals.number("total"), totals.number("grand_total")];
   if (totals.number("credit_to_balance") === undefined) return isMostlyCredit(cash, total);

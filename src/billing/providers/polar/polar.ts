@@ -129,7 +129,6 @@ function decoded(text: string): readonly Uint8Array<ArrayBuffer>[] {
 /**
  * Verifies the header `webhook-signature` of Standard Webhooks, which contains one or more
  * `v1,<base64>` with spaces between (https://github.com/standard-webhooks/standard-webhooks).
- * Throws a 400 for an invalid signature.
  */
 async function verifyStandardWebhook(
   delivery: WebhookDelivery,

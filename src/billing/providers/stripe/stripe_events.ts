@@ -207,9 +207,8 @@ function sessionPayment(session: JsonFields): EventFacts {
 }
 
 /**
- * Returns the members of a payment intent's event. If the intent is of an invoice, the invoice's
- * event grants the credits. In current API versions, an intent does not name its invoice. Therefore
- * an intent without prices and account in its metadata counts as an intent of an invoice.
+ * Intents of current API versions do not name their invoice, whose event grants the credits. So an
+ * intent without prices and account in its metadata counts as the intent of an invoice.
  */
 function intentFacts(intent: JsonFields): EventFacts {
   const id = intent.text("id");
