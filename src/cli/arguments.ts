@@ -119,7 +119,6 @@ function durationOf(given: string): number {
   throw new Misuse(`--expires takes 12h, 90d or 1y, not "${given}"`);
 }
 
-/** Any command except `serve` and `version`. */
 export type RunnableCommand = Exclude<
   ReturnType<typeof commandOf>,
   { readonly kind: "serve" | "version" }
@@ -157,7 +156,6 @@ function commandOfHelp([name, extra]: readonly string[]): CommandName | null {
   );
 }
 
-/** Returns the message about a word that is almost the name of a command, or null. */
 function misspelled(word: string): string | null {
   const near = /^[a-z]+$/.test(word)
     ? nearestName(word, commandNames, Math.floor(word.length / 3))

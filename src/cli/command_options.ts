@@ -23,10 +23,7 @@ export interface CommandWords<Name extends string> {
   strings(name: Name): readonly string[];
 }
 
-/**
- * Splits a command's arguments into options and positional arguments. Throws a {@link Misuse} for
- * an unknown option and for a missing value. If the arguments start the service, `command` is null.
- */
+/** Separates options from other arguments. `command` is null if these start the service. */
 export function readCommandWords<Options extends CommandOptions>(
   command: string | null,
   args: readonly string[],

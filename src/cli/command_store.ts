@@ -23,10 +23,7 @@ export interface StoreAccess {
   readonly isOptional?: boolean;
 }
 
-/**
- * Finds the store of `--kv` or the configuration, or the default file. Unless `creates` is set,
- * throws for a missing file, because opening a misspelt name would create a file.
- */
+/** Finds the store. Unless `creates` is set, throws for a missing file instead of creating it. */
 async function findCommandStore(
   { kv, config: path }: StoreArguments,
   { action, creates }: StoreAccess,

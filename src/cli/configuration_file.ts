@@ -30,7 +30,6 @@ export async function loadConfiguration(path: string): Promise<ServeConfig> {
   return config as ServeConfig;
 }
 
-/** The default configuration file, in the current folder. */
 export const configurationName = "service.config.ts";
 
 export async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {

@@ -33,7 +33,7 @@ export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Mid
   return [requireOwnHost];
 }
 
-/** Returns true if a proxy has forwarded a request of another machine: it can replace the Host. */
+/** True if a proxy forwarded another machine's request: proxies can replace the header `Host`. */
 function isForwarded(headers: Headers): boolean {
   if (headers.has("forwarded") || headers.has("via")) return true;
   const clients = `${headers.get("x-forwarded-for") ?? ""},${headers.get("x-real-ip") ?? ""}`;

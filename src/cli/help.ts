@@ -124,7 +124,6 @@ const uninstallHelp = `Leaving a database as it was:
   uninstall DATABASE     take away the tables, triggers and functions that --write, --triggers and
                          --search have added`;
 
-/** The commands, with what each does and the page that `help COMMAND` prints. */
 const commands = {
   init: ["write a new project", initHelp],
   dev: ["serve a project and its page, and start again at each save", devHelp],
@@ -178,7 +177,6 @@ ${exits}`;
 
 const exits = "Exit codes: 0 stopped, 1 failure at run time, 2 wrong arguments or configuration";
 
-/** All pages of help together. */
 export const helpText: string = [
   helpOf("", null),
   ...Object.values(commands).map(([, page]) => page),

@@ -12,13 +12,11 @@ import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 
 export interface PrepareServiceOptions {
   readonly runtime: Runtime;
-  /** The bearer token of the operator. */
   readonly token: string;
   readonly kv?: string;
   readonly isReread?: boolean;
 }
 
-/** Throws an Error with one sentence if the service cannot be prepared. */
 export async function prepareService(
   command: ServeCommand,
   { runtime, token, kv, isReread }: PrepareServiceOptions,
@@ -97,7 +95,7 @@ function withOptions(service: CliService, command: ServeCommand): CliService {
   return { ...service, config: withPage(config, command) };
 }
 
-/** Next to a SQLite file, or else in the working directory, as the key-value store. */
+/** Next to a SQLite file, or else in the working directory, like the key-value store. */
 function requestLogFile(database: string): string {
   return `${sqlitePathOf(database) ?? "service"}-requests.sqlite`;
 }

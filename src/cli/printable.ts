@@ -7,7 +7,6 @@ export function printable(line: string): string {
   return line.replace(/\p{Cc}/gu, "\ufffd");
 }
 
-/** Replaces control characters except line breaks. */
 export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }
@@ -20,9 +19,8 @@ export function printValue(json: boolean, value: object, line: () => string): vo
 export class Failure extends Error {}
 
 /**
- * Prints an error. If the error is expected, prints no stack, and returns 2 for a mistake of the
- * user, 1 for a failure, and `exitCode` for an error that can be either. `database` is the database
- * that the user has named.
+ * Prints an error, without a stack if it is expected. Returns 2 for a mistake of the user, 1 for a
+ * failure, and `exitCode` for an error that can be either.
  */
 export function reportFailure(error: unknown, exitCode: number, database?: string | null): number {
   const isExpected = error instanceof DatabaseError ||

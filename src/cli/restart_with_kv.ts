@@ -3,10 +3,9 @@ import type { Clock } from "../runtime/runtime.ts";
 import { onHangUp, onStopSignals } from "../listen/stop_signals.ts";
 
 /**
- * Runs this program again as a child process with {@link unstableFlags}. Returns the exit code of
- * the child, or null if Deno was started with these flags or a permission is missing (then the
- * store is in memory, with a warning). Deno reads the flags from `deno.json` only for local
- * programs, so a `program` with a URL starts without flags.
+ * Runs this program again in a child process with {@link unstableFlags}, which Deno reads from
+ * `deno.json` only for local programs. Returns the child's exit code, or null if this process has
+ * the flags or lacks a permission.
  */
 export async function restartWithKv(
   program: string,

@@ -168,7 +168,7 @@ async function deleteUser(
   console.error(`Deleted the account ${id} of ${email}; revoked API keys: ${own.length}`);
 }
 
-/** Names each member, so that the hash and later secrets of an account are never printed. */
+/** Names each member, so that no hash and no future secret of an account is printed. */
 function accountJson({ id, email, name, roles, isDisabled }: Account) {
   return { id, email, name, roles, isDisabled };
 }

@@ -10,7 +10,6 @@ import { openReopening, withSharedSecrets } from "./reopen/reopening_service.ts"
 import { bannerOf, type OpenService, openService, runService } from "./run_service.ts";
 import { makeServiceToken } from "./workers/worker_share.ts";
 
-/** Returns the exit code. */
 export async function runServeCommand(command: ServeCommand, version: string): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   exitWithParent(runtime.clock);

@@ -21,7 +21,6 @@ export interface ServiceFiles {
   readonly notices: readonly string[];
 }
 
-/** Finds the files of a service by arguments or configuration, without opening them. */
 export async function findServiceFiles(
   { database, kv, config }: PlaceArguments,
 ): Promise<ServiceFiles> {

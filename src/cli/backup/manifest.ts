@@ -12,10 +12,8 @@ export interface BackupManifest {
 export interface BackedUpFile {
   readonly role: "database" | "kv";
   readonly name: string;
-  /** The absolute path of the original file. */
   readonly path: string;
   readonly bytes: number;
-  /** The SHA-256 of the file in hexadecimal. */
   readonly sha256: string;
 }
 

@@ -26,7 +26,7 @@ export async function checkService(command: CheckCommand): Promise<readonly Find
     if (observation.kind === "notice") notices.push(observation.message);
   });
   const { start, production } = command;
-  // Without arguments, a start would serve the demonstration if there is no configuration.
+  // Names the configuration file, because without it a start would serve the demonstration.
   const path = start.config ?? (start.database === null ? configurationName : null);
   const { config } = await prepareService({ ...start, config: path }, { runtime, token: "check" });
   const findings = production ? await productionFindings(config, runtime) : [];

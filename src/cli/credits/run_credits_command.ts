@@ -47,7 +47,7 @@ async function run(command: CreditsCommand, ledger: KvLedger): Promise<number> {
   }
   const result = verb === "reverse"
     ? await ledger.reverse(subject, { ...command, amount: amount ?? undefined })
-    // The parser has required the amount.
+    // The parser guarantees an amount for these verbs.
     : await ledger[verb](subject, amount ?? NaN, command);
   const { ok, balance, replayed } = result;
   const done = `${balance}${replayed ? " (done before, under the same key)" : ""}`;

@@ -15,7 +15,6 @@ export interface GivenAdditions {
   readonly functions?: readonly string[];
 }
 
-/** Reads `--functions` and `--extension`. Throws a {@link Misuse} if no database is named. */
 export function readAdditions(
   words: CommandWords<keyof typeof additionOptions>,
   database: string | null,
@@ -42,8 +41,7 @@ export function readAdditions(
 
 /**
  * Parses `--schema`: names separated by commas, or `*` for all schemas. A name with a comma or a
- * quote must be in double quotes, as in SQL. Unlike in SQL, a name without quotes keeps its upper
- * case. Returns null for an invalid list.
+ * quote needs double quotes. Unlike in SQL, an unquoted name keeps its upper case. Null if invalid.
  */
 export function readSchemaNames(text: string): readonly string[] | null {
   const names: string[] = [];

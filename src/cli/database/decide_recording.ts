@@ -16,10 +16,7 @@ export interface Recording {
   readonly streams: string;
 }
 
-/**
- * Sets up the best recording of changes that the database user may set up: triggers (if requested),
- * a log of only the service's writes, or none. `streams` names the missing rights.
- */
+/** Sets up the best permitted recording: triggers (if requested), the service's writes, or none. */
 export async function decideRecording(
   { driver }: Database,
   tables: readonly TableInfo[],

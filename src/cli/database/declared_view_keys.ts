@@ -7,10 +7,7 @@ import { readSchemaNames } from "./additions.ts";
 
 export type DeclaredKeys = Readonly<Record<string, readonly string[]>>;
 
-/**
- * Parses values of `--key`, each `view=column` or `view=column,column`. A name that contains `=`, a
- * comma or a quote must be in double quotes. Throws a {@link Misuse} for an invalid value.
- */
+/** Parses values of `--key`: `view=column,column`. A name with `=`, `,` or `"` needs quotes. */
 export function parseKeyOptions(values: readonly string[]): DeclaredKeys {
   const keys = new Map<string, readonly string[]>();
   for (const value of values) {

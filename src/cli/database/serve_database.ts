@@ -202,10 +202,7 @@ function definition(
   return resource(table, options);
 }
 
-/**
- * Returns the resource whose procedures call the database's functions. Volatile functions need the
- * right to write, unless row-level policies determine the rights.
- */
+/** Volatile functions need the right to write, unless row-level policies determine the rights. */
 function functionsResource(
   functions: Introspection["functions"],
   tables: readonly TableInfo[],

@@ -1,7 +1,6 @@
 import type { Clock } from "../../runtime/runtime.ts";
 import { pathExists } from "../path_exists.ts";
 
-/** Starts Vite by `npm run dev`. Returns null if the packages of the page are not installed. */
 export async function startPage(folder: string, clock: Clock) {
   if (!await pathExists(`${folder}/node_modules`)) {
     console.log(`${prefix}run  npm --prefix ${folder} install  and dev again to start the page`);

@@ -27,7 +27,6 @@ export const importHelp =
       --ignore-extra     ignore names of the file that are no fields
       --timestamps UNIT  numbers of a CSV in columns of time are ms, s or excel days`;
 
-/** Throws a {@link Misuse} for invalid arguments. */
 export function parseImportArguments(args: readonly string[]) {
   const words = readCommandWords("import", args, {
     ...optionsOf("string", "into", "db", "format", "schema", "chunk"),

@@ -66,7 +66,6 @@ function inNpm(text: string): string {
     .replaceAll(/^(?:\|.*\|\n)+/gm, alignTable);
 }
 
-/** Pads the cells of a table of Markdown to the width of their column. */
 function alignTable(table: string): string {
   const rows = table.trim().split("\n")
     .map((row) => row.slice(1, -1).split("|").map((cell) => cell.trim().replace(/^-+$/, "")));

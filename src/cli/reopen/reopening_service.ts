@@ -130,7 +130,6 @@ class ReopeningService {
     return opened;
   }
 
-  /** Resolves when the check has ended, or after the longest time that a request may wait. */
   async #ended(check: Promise<void> | null): Promise<void> {
     if (check === null) return;
     const late = Promise.withResolvers<void>();
@@ -160,9 +159,8 @@ class ReopeningService {
   }
 
   /**
-   * Compares the tables if the schema version has changed. Any client can cause checks, so only one
-   * runs at a time, and checks take at most 10 % of the time. A check in progress may have begun
-   * before the tables changed, so a new request waits for the next check.
+   * Any client can cause checks, so only one runs at a time, for at most 10 % of the time. A
+   * running check may have begun before the tables changed, so a request waits for the next check.
    */
   #check(): Promise<void> {
     return this.#nextCheck ??= this.#checkAfter(this.#lastCheck);
@@ -260,7 +258,7 @@ const maxWaitMs = 2_000;
 
 interface SharedSecret {
   readonly secret: string;
-  /** When cursors end, for the notice: "this process". Null for no notice. */
+  /** The end of "cursors end with …" in the notice about random secrets. Null for no notice. */
   readonly endsWith: string | null;
 }
 

@@ -41,7 +41,6 @@ export class GatheredMetrics {
     }
   }
 
-  /** Reports the last readings before the process ends. */
   async end(): Promise<void> {
     await this.#send(null);
   }

@@ -2,9 +2,8 @@ import { listenError } from "../../listen/listener.ts";
 import type { ListenOrder, WorkerProcess } from "./worker_process.ts";
 
 /**
- * Distributes the connections to one port, which workers share: the kernel chooses a worker for
- * each connection. A worker that retires (is replaced) receives no new connections for a while
- * before its socket closes, so that the socket's queue is empty by then.
+ * Workers share one port, and the kernel chooses a worker for each connection. A retiring worker
+ * gets no new connections for a while, so that the queue of its socket is empty when it closes.
  */
 export class KernelBalancer {
   readonly #host: string;

@@ -6,10 +6,7 @@ import type { ReadingsReport, WorkerProcess } from "./worker_process.ts";
 
 type MeasuredWorker = Pick<WorkerProcess, "send">;
 
-/**
- * Combines the metrics of all workers, including the counters of workers that have ended: without
- * these counters, the sums would decrease.
- */
+/** Sums the metrics of all workers, also of ended ones, without which the sums would decrease. */
 export class MetricsGatherer {
   readonly #clock: Clock;
   readonly #last = new Map<MeasuredWorker, readonly MetricReading[]>();

@@ -3,7 +3,6 @@ import type { MetricReading } from "../../metrics/metric_reading.ts";
 /** Marks a number that JSON lacks. No label of a metric has this name. */
 const packed = "$number";
 
-/** Writes readings as JSON, with strings for the numbers that JSON lacks. */
 export function packReadings(readings: readonly MetricReading[]): string {
   return JSON.stringify(
     readings,

@@ -14,7 +14,6 @@ export function filterPort(port: number, leftOut: LeftOutSocket | null): void {
   attach(listenerOf(port), leftOut === null ? byHash : allBut(leftOut));
 }
 
-/** Throws if the kernel refuses the program. */
 function attach(descriptor: number, program: BpfProgram): void {
   const code = encode(program);
   // The C structure `sock_fprog`: number of instructions, and address of the first.

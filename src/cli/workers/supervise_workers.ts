@@ -13,9 +13,8 @@ export interface SuperviseOptions {
 }
 
 /**
- * Serves with several worker processes until a signal stops them. Returns the exit code. A worker
- * that ends is replaced. SIGHUP replaces all workers, one after the other. If no worker can be kept
- * running, returns the exit code of the last worker.
+ * Serves with several processes until a signal stops them, and replaces each one that ends. SIGHUP
+ * replaces all, one by one. Returns the last exit code if no worker can be kept running.
  */
 export async function superviseWorkers(options: SuperviseOptions): Promise<number> {
   const { program, args, count } = options;

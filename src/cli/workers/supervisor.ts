@@ -9,7 +9,6 @@ import { KernelBalancer } from "./kernel_balancer.ts";
 import type { WorkerShare } from "./worker_share.ts";
 
 export interface WorkerGroupOptions {
-  /** The URL of the program's main module. */
   readonly program: string;
   readonly args: readonly string[];
   readonly share: Omit<WorkerShare, "number">;

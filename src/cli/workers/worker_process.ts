@@ -140,7 +140,6 @@ export type WorkerOrder =
 
 export type MetricsOrder =
   | { readonly kind: "measure"; readonly order: number }
-  /** The response to a question. */
   | { readonly kind: "gathered"; readonly question: number; readonly readings: string };
 
 export interface LeftOutSocket {
