@@ -1,7 +1,6 @@
 /**
- * Functions that most pages never call. The client loads this module when it needs one of them. The
- * module imports no code that the client has loaded already: bundlers would move such code into a
- * further file.
+ * Functions that most pages never call, loaded on demand. The module imports no code that the
+ * client has already loaded: bundlers would move such code into a further file.
  */
 export { reviveDeadJob } from "./outbox/revive_dead_job.ts";
 export { resolveConflict } from "./outbox/resolve_conflict.ts";

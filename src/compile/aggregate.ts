@@ -8,10 +8,7 @@ import { compileOrder } from "./read_rows.ts";
 import { joinRelatedRows } from "./related_rows.ts";
 import { compileFilter, prependScanCheck } from "./where.ts";
 
-/**
- * Compiles an aggregate. An inner SELECT computes the groups, so `having` and `order` are compiled
- * like any filter and order. A result row contains the keys, then the metrics.
- */
+/** The groups are in an inner SELECT, so `having` and `order` compile like any other ones. */
 export function compileAggregate(
   plan: AggregatePlan,
   dialect: Dialect,

@@ -151,9 +151,8 @@ interface OrderedRange {
 }
 
 /**
- * Divides the rows after a position into ordered ranges by the first key: rows with the same value,
- * rows with later values, and rows with NULL. An index scan can read one range, but not two ranges
- * that OR combines.
+ * Divides the rows after a position by the first key: equal values, later values, and NULL. An
+ * index scan can read one such range, but not two ranges that OR combines.
  */
 function orderedRanges(
   order: readonly OrderKey[],

@@ -109,10 +109,7 @@ function keysAfterLinks(
   })`;
 }
 
-/**
- * Returns the SQL after FROM that joins keys with rows. Without an index, IN is added: for 20 keys
- * and a million rows, a read took 9 s without IN, and 0.5 s with IN.
- */
+/** Joins keys with rows. Without an index, IN makes a read of a million rows 18 times faster. */
 function rowsOfKeys(
   { step, keys, names, scans }: List,
   condition: Fragment,

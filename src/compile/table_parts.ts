@@ -48,9 +48,8 @@ export function unique(...columns: readonly ColumnLike<unknown>[]): IndexPart {
 }
 
 /**
- * Declares a condition that every row must meet, in the third argument of `table()`. The condition
- * is SQL of the database, or a filter that compares columns with values. A filter works on every
- * engine. As in SQL, a row also passes if the condition is unknown because of a NULL.
+ * Declares a condition that every row must meet, in the third argument of `table()`: SQL, or a
+ * filter, which works on every engine. As in SQL, a condition that is unknown due to NULL is met.
  */
 export function check(condition: TableCondition): CheckPart {
   return checkPart(sqlCondition(condition), null);

@@ -270,10 +270,7 @@ export function withFunctionColumns(plan: Plan): Plan {
   return { ...plan, table, relatedTo };
 }
 
-/**
- * Returns the table's name, or a subquery that also computes the computed columns in `used`.
- * Postgres merges the subquery into the statement, so that indexes of the table can be used.
- */
+/** Returns the table or, for computed columns in `used`, a subquery. Indexes stay usable. */
 export function rowsWithFunctions(table: TableInfo, used: readonly ColumnInfo[]): Fragment {
   const { rows = tableName(table) }: Parameters<typeof tableName>[0] = table;
   const row = identifier("_row");

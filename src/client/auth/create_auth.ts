@@ -29,17 +29,11 @@ export interface AuthState {
 
 /** The options of {@link createAuth}. */
 export interface CreateAuthOptions {
-  /**
-   * Receives the bearer token of a new session, and null after a logout. The page keeps the token
-   * for the client's option `token`. Default: the service sets a session cookie.
-   */
+  /** Receives a new session's token, or null after a logout. Default: the service sets a cookie. */
   readonly onToken?: ((token: string | null) => void) | undefined;
 }
 
-/**
- * The accounts of a service, and a store of the current user. Each function sends one request, and
- * rejects with a {@link ServiceError} if the service refuses the request.
- */
+/** Functions for accounts, which reject with a {@link ServiceError}, and a store of the user. */
 export interface Auth extends Store<AuthState> {
   /** Reads the current user again. The store also does this when the page becomes visible. */
   refresh(): Promise<AuthUser | null>;

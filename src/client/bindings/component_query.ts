@@ -11,10 +11,7 @@ import { queryString } from "../request/query_string.ts";
 export interface HookOptions {
   /** If false, the hook opens no list. Default: `true`. */
   readonly enabled?: boolean | undefined;
-  /**
-   * True to show the rows of the previous query until the first rows of a changed query arrive. The
-   * status is `connecting` during this time. Default: `false`.
-   */
+  /** True to show the previous query's rows until a changed query has rows. Default: `false`. */
   readonly keepPreviousData?: boolean | undefined;
 }
 

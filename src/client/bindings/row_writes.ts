@@ -68,9 +68,7 @@ export function createRowWrites(transport: Transport) {
     begin() {
       hasStream = true;
     },
-    /**
-     * Completes the writes in `echoes`, and those confirmed before stream `asked` was requested.
-     */
+    /** Completes the writes in `echoes`, and all confirmed before stream `asked` was requested. */
     committed(asked: number, echoes: ReadonlySet<string>) {
       for (const [id, { askedBefore, done }] of waiting) {
         if (echoes.has(id) || asked > askedBefore) done();

@@ -44,10 +44,9 @@ export interface LiveCollectionOptions<
 export type CollectionRow<Row> = Row & { readonly _etag?: string };
 
 /**
- * Returns the options of a TanStack DB collection for `createCollection`. The collection contains
- * rows of a resource. It sends inserts, updates and deletes to the service, with the ETag of the
- * row as the user saw it. Each write is optimistic until the stream confirms it, and is rolled back
- * if the service refuses it. The result can be used for only one collection.
+ * Returns the options for TanStack DB's `createCollection`, for one collection of a resource's
+ * rows. Writes are sent with the ETag that the user saw. They are optimistic until the stream
+ * confirms them, and are rolled back if the service refuses them.
  */
 export function liveCollectionOptions<
   R extends ApiResource,

@@ -6,10 +6,7 @@ import { type EventFields, maxSilenceMs, readStream } from "./live_stream.ts";
 import { openListsOf } from "./open_lists.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/**
- * Keeps one stream of `POST /__service/live` open. When the set of subscribers changes, opens a new
- * stream, which continues at each subscriber's resume token, and then closes the old stream.
- */
+/** Keeps one stream open. A change of its subscribers opens a new stream at their resume tokens. */
 export class DirectConnection implements LiveConnection {
   readonly #transport: Transport;
   readonly #page: PageEnvironment;

@@ -27,10 +27,7 @@ export interface LiveListQuery<
   Filter extends FilterInput = FilterInput,
   Order extends ListNotString<OrderInput<FieldOf<R>>> = ListNotString<OrderInput<FieldOf<R>>>,
 > extends RowsQuery<R, Fields, Included, Filter> {
-  /**
-   * The order, as in a list request. NULL is last. Rows with equal values are in key order. The
-   * fields of `orderBy` are always added to those of `select`.
-   */
+  /** The order, as in a list request, then by key. NULL is last. The fields are always selected. */
   readonly orderBy?: Order | undefined;
   /** The maximum number of rows, from the start of the order. Default: all rows. */
   readonly limit?: number | undefined;
@@ -155,10 +152,7 @@ export function liveList<
   return { ...store, loadMore, seed: () => seedOf(set) } as LiveList<never>;
 }
 
-/**
- * Reads the rows of a live list once. The result is a `seed` for another list, for instance in a
- * page that a server renders. Rejects if the list cannot be opened.
- */
+/** Reads the rows of a live list once, as the `seed` of a list in a page that a server renders. */
 export function prefetch<R extends ApiResource>(
   resource: Offers<R, "subscribe">,
   query: LiveListQuery<R> = {},

@@ -5,10 +5,9 @@ export type EventFields = Readonly<Record<string, string | undefined>>;
 
 /**
  * Requests a stream of `POST /__service/live` and parses its server-sent events (WHATWG HTML,
- * 9.2.6). Accepts only the service's format: lines end in LF, and no event has two `data` lines.
- * Yields an empty list when the response arrives, and then a list with the events of each chunk.
- * Throws if the stream cannot be opened, if it breaks, if no data arrives for too long, or if `own`
- * is aborted.
+ * 9.2.6), whose lines end in LF and which have one `data` line. Yields an empty list when the
+ * response arrives, then the events of each chunk. Throws if the stream fails, is silent for too
+ * long, or if `own` is aborted.
  */
 export async function* readStream(
   transport: Transport,
@@ -31,9 +30,8 @@ export async function* readStream(
       ...{ signal, timeoutMs: 0 },
     });
     yield [];
-    // Every response of the service has a body. If a body is missing, this line throws a
-    // `TypeError`, and the client opens another stream. The signal is passed again, because Node's
-    // `fetch` may ignore it after the response.
+    // A response without a body throws a `TypeError` here, and the client opens another stream. The
+    // signal is passed again, because Node's `fetch` may ignore it after the response.
     const reader = body!.pipeThrough(new TextDecoderStream(), own).getReader();
     for (let text = "";;) {
       watch();

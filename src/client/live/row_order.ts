@@ -1,6 +1,5 @@
 import type { FieldType, FieldTypes, LiveRow } from "./live_messages.ts";
 
-/** Returns a negative number if the first row precedes the second. */
 export type CompareRows = (left: LiveRow, right: LiveRow) => number;
 
 /**

@@ -4,17 +4,13 @@ export interface Store<T> {
   get(): T;
   /** Returns the value with which a server has rendered the page. Default: `get`. */
   initial?(): T;
-  /**
-   * Calls `listener` immediately, and at the end of each tick in which the value has changed.
-   * Returns a function that unsubscribes.
-   */
+  /** Calls `listener` now, and after each tick with a change. The result unsubscribes. */
   subscribe(listener: (value: T) => void): () => void;
 }
 
 /**
- * After a change, `get` computes the value again, and each listener is called once, at the end of
- * the tick. `open` runs at the first subscription. The function that `open` returns runs when the
- * last subscription ends.
+ * `open` runs at the first subscription, and its result at the end of the last one. After a change,
+ * each listener is called once, at the end of the tick.
  */
 export function createStore<T extends NonNullable<unknown>>(
   compute: () => T,

@@ -142,9 +142,8 @@ interface Pause {
 }
 
 /**
- * Sends jobs until the signal is aborted: the jobs for one row one after the other, and jobs for up
- * to four rows at the same time. A dead (refused) job blocks the later jobs for its row. Returns a
- * function that ends all pauses except those of rate limits.
+ * Sends the jobs of one row in sequence, and those of up to four rows at a time. A dead (refused)
+ * job blocks later jobs of its row. Returns a function that ends all pauses except rate limits.
  */
 function sendJobs(options: SendJobsOptions): () => void {
   const { transport, signal, created, book } = options;

@@ -8,9 +8,8 @@ import type { ClientEnvironment } from "../../api/client_environment.ts";
 import type { Job, JobStorage, NewJob } from "./job.ts";
 
 /**
- * Creates a storage of jobs in an IndexedDB database. Rejects if the browser refuses the database,
- * for instance in private windows, or does not respond. The database stays open, so that `add`
- * starts to write immediately: the user can leave the page in the next millisecond.
+ * Rejects if the browser refuses the database, as in private windows, or does not respond. The
+ * database stays open, so that `add` writes immediately, before the user can leave the page.
  */
 export async function indexedDbStorage(
   databases: IndexedDbFactory,
@@ -87,10 +86,7 @@ export async function indexedDbStorage(
   };
 }
 
-/**
- * Returns a function that adds jobs by `store`. Each call of `store` stores many jobs, because each
- * transaction is expensive.
- */
+/** Returns a function that stores many jobs in one transaction, because transactions are slow. */
 function jobAdder(
   store: (jobs: readonly NewJob[]) => Promise<readonly number[]>,
   onWake: ClientEnvironment["onWake"],

@@ -43,10 +43,7 @@ export interface Job {
   readonly conflicts: number;
   /** How often the request was sent with this idempotency key, with or without a response. */
   readonly attempts: number;
-  /**
-   * The state of the job. A refused job is `dead`: it stays stored until it is sent again or
-   * discarded. Sent and discarded jobs are removed from the storage.
-   */
+  /** The state. A refused job is `dead`, and stays stored until it is sent again or discarded. */
   readonly state: "waiting" | "dead" | "sent" | "discarded";
   /** Why the job was refused or discarded; null for any other job. */
   readonly problem: JobProblem | null;
@@ -79,10 +76,7 @@ export interface JobStorage {
   all(): Promise<readonly Job[]>;
   /** Stores a job after all other jobs and returns its position. */
   add(job: NewJob): Promise<number>;
-  /**
-   * Atomically replaces a stored job by the result of `change`, and returns the new job. If the job
-   * does not exist, or if `change` returns undefined, returns undefined and changes nothing.
-   */
+  /** Atomically replaces a job by `change`'s result and returns it. Undefined changes nothing. */
   update(order: number, change: (stored: Job) => Job | undefined): Promise<Job | undefined>;
   /** Removes the job at a position. */
   remove(order: number): Promise<unknown>;

@@ -47,9 +47,8 @@ export function newJob(
 }
 
 /**
- * Returns the ETag of the row after all sent requests, including those whose effects lists do not
- * show yet. If a list has a newer row, the returned ETag is outdated, so that the service reports a
- * conflict.
+ * Returns the row's ETag after all sent requests, also those whose effects no list shows yet. If a
+ * list has a newer row, this ETag is outdated, so that the service reports a conflict.
  */
 function presentTag(path: string, listed: string | null, sent: TabJobs["sent"]): string | null {
   let present = listed;
@@ -61,10 +60,7 @@ function presentTag(path: string, listed: string | null, sent: TabJobs["sent"]):
   return present;
 }
 
-/**
- * Returns a copy of the value as the service will receive it. Reactive proxies of frameworks cannot
- * be stored, and the program may modify its objects while the job waits.
- */
+/** Copies a value as JSON. Proxies cannot be stored, and the program may modify its objects. */
 export function jsonCopy<T>(value: T): T {
   // The cast is safe: JSON preserves all values that the service can receive.
   return JSON.parse(JSON.stringify(value)) as T;

@@ -11,26 +11,19 @@ import type { OutboxState } from "./job_view.ts";
 /** The options of an outbox. */
 export interface OutboxOptions<Api = unknown> {
   /**
-   * The identity of the user. Each identity has its own outbox. With an empty string, each page has
-   * its own outbox. Such an outbox stores nothing, and discards its writes if the client's token
-   * changes.
+   * The identity of the user, who has one outbox. With an empty string, each page has its own
+   * outbox, which stores nothing, and discards its writes if the client's token changes.
    */
   readonly identity: string;
   /** Where the jobs are stored. Default: in IndexedDB, or in memory without IndexedDB. */
   readonly storage?: JobStorage | undefined;
   /** Resolves conflicts. Without this function, a write with a conflict is refused (dead). */
   readonly onConflict?: OnConflict<Api> | undefined;
-  /**
-   * Returns the values of computed fields for a row whose write is unconfirmed, so that live lists
-   * can show these values. `resource` is the path of the resource, for example `/api/posts`.
-   */
+  /** Returns computed fields of an unconfirmed row. `resource` is a path such as `/api/posts`. */
   readonly computed?: ((row: JobRow, resource: string) => JobRow | undefined) | undefined;
   /** Called in each tab when the service has refused a write. */
   readonly onDead?: ((job: Job, error: ServiceError) => void) | undefined;
-  /**
-   * Maximum age of a write in milliseconds. An older write is refused instead of sent. Default: 23
-   * hours, because the service remembers idempotency keys for 24 hours.
-   */
+  /** Maximum age of a write to send, in ms. Default: 23 hours (idempotency keys last for 24). */
   readonly maxAgeMs?: number | undefined;
 }
 
@@ -38,16 +31,11 @@ export interface OutboxOptions<Api = unknown> {
 export interface Write<Row> {
   /** The id of the job, sent as the header `Service-Optimistic-Id`. */
   readonly id: string;
-  /**
-   * Resolves with the row of the response when the service has executed the write, even if no
-   * stream has confirmed it yet. Resolves with the same value as `done`, and rejects with the same
-   * errors.
-   */
+  /** Like `done`, but resolves when the service has executed the write, before lists show it. */
   readonly acknowledged: Promise<(Row & WithTag) | null>;
   /**
-   * Resolves when live lists show the effect of the write, with the row of the response. The value
-   * is null after a delete, or if the tab that received the response was closed. Rejects with a
-   * `ServiceError` if the write is refused, discarded, or cannot be stored.
+   * Resolves with the response's row when live lists show the write; null after a delete, or if the
+   * tab that received the response was closed. Rejects if the write is refused or cannot be stored.
    */
   readonly done: Promise<(Row & WithTag) | null>;
 }
@@ -92,9 +80,8 @@ export interface Outbox extends Store<OutboxState> {
     options?: OutboxWriteOptions<R>,
   ): Write<R["row"]>;
   /**
-   * Sends a dead (refused) write again, optionally with a new body. If the service may have
-   * executed the write, the request stays unchanged. Otherwise a new request is based on the
-   * current row. Resolves when the job is stored.
+   * Sends a dead (refused) write again, optionally with a new body, based on the current row. If
+   * the service may have executed it, the request stays unchanged. Resolves when the job is stored.
    */
   revive(id: string, body?: JobRow): Promise<void>;
   /** Discards a write. If it creates a row, later writes to that row are discarded, too. */

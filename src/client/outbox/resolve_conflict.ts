@@ -4,10 +4,7 @@ import type { Transport } from "../../api/transport.ts";
 import type { ServiceError } from "../request/service_error.ts";
 import type { Job, JobRow, newJobRequest } from "./job.ts";
 
-/**
- * A conflict: a row has changed since the user saw it, and a write to the row is waiting. In a
- * typed client, `resource` determines the types of the rows.
- */
+/** A conflict: a write waits, but its row has changed. `resource` determines the rows' types. */
 export type JobConflict<Api = unknown> = [keyof Api] extends [never] ? ConflictOf<string, JobRow>
   : {
     [Path in keyof Api & string]: Api[Path] extends ApiResource
@@ -29,10 +26,7 @@ export interface ConflictOf<Path, Row, Patch = Row> {
   readonly theirs: Row | null;
 }
 
-/**
- * Resolves a conflict: returns the fields to send, or null to refuse the write (it becomes dead).
- * For a delete, any other result deletes the row.
- */
+/** Resolves a conflict. Returns the fields to send (any value for a delete), or null to refuse. */
 export type OnConflict<Api = unknown> = (
   conflict: JobConflict<Api>,
 ) => object | null | Promise<object | null>;
@@ -48,9 +42,8 @@ export interface ConflictOptions {
 }
 
 /**
- * Returns the job that writes over the current row, or the dead job with the error of `onConflict`.
- * Returns null if `onConflict` refuses the write, or after five conflicts: a proxy that changes
- * ETags would cause conflicts without end.
+ * Returns the job with the current row's ETag, or a dead job if `onConflict` throws. Returns null
+ * if it refuses the write, or after five conflicts: a proxy that changes ETags causes endless ones.
  */
 export async function resolveConflict(
   job: Job,

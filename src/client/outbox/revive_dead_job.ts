@@ -8,9 +8,8 @@ interface Revival {
 }
 
 /**
- * Returns the changes that make a dead job wait again. If the row's current state is known, the new
- * request is based on this state. If the service may have carried out the refused request, the job
- * keeps its idempotency key, so that the service recognizes the request.
+ * Returns the changes that make a dead job wait again, with a new request for the current row. If
+ * the service may have executed the refused request, its idempotency key stays.
  */
 export function reviveDeadJob(job: Job, { seen, body, fresh }: Revival): Partial<Job> {
   const { base, ifMatch, idempotencyKey, attempts, problem } = job;

@@ -26,9 +26,8 @@ interface ShownWrite {
 }
 
 /**
- * The unconfirmed writes of a client's outboxes. A list shows a write until the list receives the
- * write's event, the service refuses the write, or the service has confirmed the write and the
- * list's own rows contain its effect. An overlay does not expire after a certain time.
+ * The unconfirmed writes of a client. A list shows a write until its event arrives, the service
+ * refuses it, or the service has confirmed it and the list's own rows contain its effect.
  */
 export class Overlays implements ShownOverlays {
   readonly #transport: Transport;

@@ -1,10 +1,7 @@
 import { base64urlLetters, maxNonceLength } from "../../protocol/pow_protocol.ts";
 import { blockBytes, stateAfter } from "../../protocol/sha256.ts";
 
-/**
- * A range of nonces that differ only in the last four characters: one 32-bit word in the last block
- * of the SHA-256 input. The earlier blocks are hashed only once for all nonces of the range.
- */
+/** Nonces that differ only in one 32-bit word, so earlier SHA-256 blocks are hashed only once. */
 export interface NonceRange {
   readonly prefix: string;
   readonly midstate: Int32Array;

@@ -12,9 +12,8 @@ export interface ChallengedRequest {
 }
 
 /**
- * Solves the challenge in a response with status 428. Returns headers with the solution. Throws the
- * error of the response if there is no challenge, after too many attempts, or if this client cannot
- * solve the challenge.
+ * Returns headers with the solution of the challenge in a 428. Throws the response's error if there
+ * is no challenge, after too many attempts, or if this client cannot solve it.
  */
 export async function solveChallenge(
   { error, response: { headers }, request: { signal }, attempts }: ChallengedRequest,

@@ -97,10 +97,7 @@ async function upload(
   return await fetch(new Request(request, isStreamed ? streamed(body, report) : { body }));
 }
 
-/**
- * Returns the body as a stream that reports how many bytes were read from it. Browsers send a
- * stream only over HTTP/2; other runtimes send it over HTTP/1.1 too.
- */
+/** Returns the body as a stream that reports how many bytes were read from it. */
 function streamed(body: Blob, report: (sent: number) => void) {
   let sent = 0;
   const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({

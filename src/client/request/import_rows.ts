@@ -10,10 +10,7 @@ export interface ImportDependencies {
   randomId(): string;
 }
 
-/**
- * Sends rows in parts and returns the number of rows. Each part is a batch with its own
- * Idempotency-Key. A part that exceeds a limit of the service is divided.
- */
+/** Sends rows in batches. A batch that exceeds a limit of the service is divided. */
 export async function importRows(
   rows: Iterable<unknown> | AsyncIterable<unknown>,
   { createBatch, upsertBatch, randomId }: ImportDependencies,

@@ -3,10 +3,9 @@ export type KeyInput = KeyPart | readonly KeyPart[];
 export type KeyPart = string | number | boolean;
 
 /**
- * Returns the path segment of a row: the encoded values of the key, joined by commas. A key that
- * equals a route name, such as `count`, is encoded so that the service reads it as a key. A comma
- * precedes "", `.` and `..`, because clients normalize `/posts/..` to `/`, even if the dots are
- * percent-encoded. Throws as {@link requireExactValue} does.
+ * Returns the path segment of a row: the encoded key values, joined by commas. The first letter of
+ * a key that equals a route name is encoded, too. A comma precedes "", `.` and `..`, because
+ * clients normalize `/posts/..` to `/`, even with percent-encoded dots.
  */
 export function keyPath(key: KeyInput): string {
   const segment = `${[key].flat().map((part) => encodeURIComponent(requireExactValue(part)))}`;

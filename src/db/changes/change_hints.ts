@@ -2,10 +2,7 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { Driver } from "../driver.ts";
 import { type ChangeHints, engineOf, type PollingListener } from "../engine/engine.ts";
 
-/**
- * Notifies listeners of possible changes: after commits of this process, signals of other
- * processes, and polls. Polls find every change, but run only while there is a listener.
- */
+/** Reports possible changes: after own commits, signals of other processes, and polls. */
 export function changeHints(
   driver: Driver,
   clock: Clock,
@@ -58,9 +55,7 @@ function createPolling(driver: Driver, clock: Clock, listener: PollingListener) 
   const { poll, minMs, maxMs } = engineOf(driver).changes.polling(driver, listener);
   let delayMs = minMs;
   let cancel: (() => void) | null = null;
-  /**
-   * `pollSoon` and `stop` begin a new round. A poll of an earlier round schedules no more polls.
-   */
+  /** `pollSoon` and `stop` begin a new round. A poll of an earlier round schedules no others. */
   let round = 0;
 
   function schedule(): void {

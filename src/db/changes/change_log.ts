@@ -9,16 +9,10 @@ export interface Change {
   readonly seq: number;
   /** The transaction of the change. Null on SQLite, where positions in the log are numbers. */
   readonly transaction: bigint | null;
-  /**
-   * A random number, because after a restore of the database, another change can have the same
-   * `seq`. Null if `transaction` identifies the change.
-   */
+  /** A random number: after a restore, another change can have this `seq`. Null on Postgres. */
   readonly mark: number | null;
   readonly table: TableInfo;
-  /**
-   * The kind of the change. `truncate` removed all rows without recording them, and `touch` is a
-   * write to unknown rows. For both, `before` and `after` are null.
-   */
+  /** `truncate`: all rows were removed. `touch`: unknown rows were written. Both without images. */
   readonly kind: "insert" | "update" | "delete" | "truncate" | "touch";
   /** The whole row before the change, including columns hidden from clients. Null for an insert. */
   readonly before: Row | null;
@@ -31,10 +25,7 @@ export interface Change {
 export interface ChangeLogStep {
   /** The changes. All changes of one row are in their original order. */
   readonly changes: readonly Change[];
-  /**
-   * The position after the changes. A large step is read in parts, and only the last part has a
-   * position. For any other part, {@link ChangeLog.next} returns the following part.
-   */
+  /** The position after the changes; null if {@link ChangeLog.next} returns more of this step. */
   readonly to: Position | null;
 }
 
@@ -53,10 +44,7 @@ export interface ChangeLog {
   end(): Promise<Position>;
   /** Returns the changes after a position, or a step's next part. Null if changes were purged. */
   next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null>;
-  /**
-   * Runs a SELECT, and returns the rows and the log position at which the rows were read. Without
-   * rows, the position can be slightly older. Rejects if the read exceeds `limits`.
-   */
+  /** Reads rows and their log position, which can be slightly older if there are no rows. */
   readAt(
     statement: Statement,
     limits?: ReadLimits,

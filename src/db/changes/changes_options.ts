@@ -10,10 +10,7 @@ export interface ChangesOptions {
    * service are recorded, without triggers. Default: `"triggers"` if `table()` declares all tables.
    */
   readonly mode?: "triggers" | "service" | undefined;
-  /**
-   * The Postgres schema in which a missing change log is created. The schema must be in the role's
-   * search path. Default: the first schema of that path.
-   */
+  /** The Postgres schema for a new change log. Default: the first schema in the search path. */
   readonly schema?: string | undefined;
   /** Columns whose values are never recorded. Key columns must be recorded. */
   readonly exclude?: readonly ColumnLike<unknown>[] | undefined;

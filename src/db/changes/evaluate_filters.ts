@@ -22,10 +22,7 @@ export interface FilterEvaluation {
   readonly filters: readonly Filter[];
 }
 
-/**
- * Evaluates filters on row images in the database, with related rows in their current state. The
- * result at `[i][f]` is for `images[i]` and `filters[f]`.
- */
+/** Returns at `[i][f]` the result of `filters[f]` for `images[i]` and the current related rows. */
 export async function evaluateFilters(
   connection: Connection,
   dialect: Dialect,

@@ -1,7 +1,4 @@
-/**
- * A reader at a position has read every change that the position covers. A position is valid in
- * every process that serves the same database. Clients receive positions as strings.
- */
+/** A reader at a position has read every change that the position covers. */
 export type Position = SequencePosition | SnapshotPosition;
 
 /** A position in SQLite's change log, in which changes have numbers in the order of commits. */
@@ -14,10 +11,7 @@ export interface SequencePosition {
   readonly mark: number;
 }
 
-/**
- * A position in the change log of Postgres: the transactions that a snapshot sees. Numbers of
- * changes cannot be positions, because a change gets its number before its commit.
- */
+/** A position in Postgres's log: a snapshot, because changes are numbered before their commit. */
 export interface SnapshotPosition {
   readonly kind: "snapshot";
   readonly epoch: string;
