@@ -4,8 +4,8 @@ import { RequestBudget } from "../../src/guard/budget/request_budget.ts";
 import { costOptionRule } from "../../src/guard/resource_protection_options.ts";
 import { roundingTolerance } from "../../src/guard/budget/token_bucket.ts";
 import { secondsUntilTokens } from "../../src/guard/budget/rate_limit_headers.ts";
-import type { KeyValue } from "../../src/kv/key_value.ts";
-import { StoreError } from "../../src/kv/store_error.ts";
+import type { KeyValue, KeyValueKey } from "../../src/kv/key_value.ts";
+import { StoreError, type StoreErrorKind } from "../../src/kv/store_error.ts";
 import { bucket, limitWorld, window } from "./rate_limiter_support.ts";
 
 Deno.test("200 parallel requests on a capacity of 10: exactly 10 are granted", async () => {
@@ -169,7 +169,87 @@ Deno.test("with the store down a process limits by itself: neither a failure nor
   assertEquals(world.observations.map(({ kind }) => kind), ["limits_unshared"]);
   isDown = false;
   await world.advance(1_000);
-  assertEquals(await granted(30), 10, "the store never learned of them, and decides again");
+  assertEquals(await granted(30), 0, "the store learns of them, and permits no more");
+});
+
+Deno.test("what processes grant without the store is taken from the bucket of all afterwards", async () => {
+  for (const limit of [bucket(10), window(10)]) {
+    const world = limitWorld();
+    const [one, switched] = [world.process(limit), switchedStore(world.store)];
+    const cut = world.process(limit, switched.store);
+    assertEquals(await cut.granted(1), 1);
+    switched.isDown = true;
+    assertEquals([await cut.granted(3), await one.granted(2)], [3, 2]);
+    switched.isDown = false;
+    // The caller sends nothing more to the process that owes tokens.
+    for (let step = 0; step < 3; step++) await world.advance(1_000);
+    assertEquals(await one.granted(20), 4, limit.name);
+    assertEquals(await cut.granted(20), 0, limit.name);
+  }
+});
+
+Deno.test("a store that fails again and again permits each process the capacity once", async () => {
+  for (const kind of ["unavailable", "unknown-outcome"] as const) {
+    const world = limitWorld();
+    const switched = switchedStore(world.store, kind);
+    const processes = Array.from(
+      { length: 2 },
+      () => world.process(bucket(10), switched.store),
+    );
+    let granted = 0;
+    for (let turn = 0; turn < 40; turn++) {
+      switched.isDown = turn % 2 === 0;
+      for (const process of processes) granted += await process.granted(1);
+      await world.advance(1_500);
+    }
+    assert(granted <= 20, `${granted} of 10 in two processes, ${kind}`);
+  }
+});
+
+Deno.test("a process that owes tokens pays them when it closes", async () => {
+  const world = limitWorld();
+  const switched = switchedStore(world.store);
+  const [one, cut] = [world.process(bucket(10)), world.process(bucket(10), switched.store)];
+  switched.isDown = true;
+  // The first second after the failure ends with one call, for the tokens of another caller.
+  await cut.limiter.take("bob", 1);
+  assertEquals(await cut.granted(3), 3);
+  switched.isDown = false;
+  await one.granted(1);
+  await world.advance(1_000);
+  await cut.limits.close();
+  assertEquals(await one.granted(20), 6);
+});
+
+Deno.test("leased tokens are spent first while the store fails, and none is lost", async () => {
+  const world = limitWorld();
+  const switched = switchedStore(world.store);
+  const limit = bucket(10_000);
+  const [one, cut] = [world.process(limit), world.process(limit, switched.store)];
+  await cut.granted(10);
+  switched.isDown = true;
+  assertEquals(await cut.granted(2_000), 2_000);
+  await one.granted(1);
+  switched.isDown = false;
+  for (let step = 0; step < 4; step++) await world.advance(1_000);
+  assertEquals(await one.granted(10_000), 10_000 - 10 - 2_000 - 1);
+});
+
+Deno.test("after a failure one call a second finds out if the store responds again", async () => {
+  const world = limitWorld();
+  const switched = switchedStore(world.store);
+  const { limiter } = world.process(bucket(10), switched.store);
+  switched.isDown = true;
+  for (let caller = 0; caller < 50; caller++) await limiter.take(`caller ${caller}`, 1);
+  assertEquals(switched.refused, 1);
+  for (let step = 0; step < 10; step++) await world.advance(1_000);
+  assert(switched.refused <= 11, `${switched.refused} calls of a store that fails`);
+  switched.isDown = false;
+  for (let step = 0; step < 3; step++) await world.advance(1_000);
+  const other = world.process(bucket(10)).limiter;
+  for (let caller = 0; caller < 50; caller++) {
+    assertEquals((await other.take(`caller ${caller}`, 10)).isGranted, false);
+  }
 });
 
 Deno.test("a store that never answers holds a request for three seconds and no longer", async () => {
@@ -280,3 +360,20 @@ Deno.test("a process alone grants exactly what one bucket without shares would",
     { numRuns: 40 },
   );
 });
+
+/** A store that fails while `isDown` is true. */
+function switchedStore(store: KeyValue, kind: StoreErrorKind = "unavailable") {
+  const switched = {
+    isDown: false,
+    refused: 0,
+    store: {
+      ...store,
+      getMany: (keys: readonly KeyValueKey[]) => {
+        if (!switched.isDown) return store.getMany(keys);
+        switched.refused++;
+        throw new StoreError(kind, new Error("gone"));
+      },
+    },
+  };
+  return switched;
+}

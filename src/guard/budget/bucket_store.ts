@@ -4,11 +4,17 @@ import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import { deadline, type Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";
 
-/** An object with tokens that this process has taken from the store in advance (leased). */
+/**
+ * An object with tokens that this process has taken from the store in advance (leased), or that it
+ * has spent while the store failed, and owes to the store.
+ */
 export interface LeaseHolder {
-  /** Puts leased tokens back unless some were spent lately. Returns true if tokens stay leased. */
-  returnIdle(): boolean;
-  returnAll(): Promise<void>;
+  /**
+   * Pays owed tokens, and puts leased tokens back unless some were spent lately. Returns true if
+   * tokens stay leased or owed.
+   */
+  settleIdle(): boolean;
+  settleAll(): Promise<void>;
 }
 
 /** Does not call the store for a second after a failure. Returns unused leases within 2 seconds. */
@@ -18,6 +24,7 @@ export class BucketStore {
   readonly #holders = new Set<LeaseHolder>();
   #cancelTimer: (() => void) | null = null;
   #downUntil = -Infinity;
+  #hasFailed = false;
   #isClosed = false;
 
   constructor(store: KeyValue, runtime: Runtime) {
@@ -38,10 +45,13 @@ export class BucketStore {
       () => new StoreError("unknown-outcome", new Error(`No answer within ${timeoutMs} ms`)),
     );
     try {
-      return await limit.within(this.#hotKeys.update(key, change));
+      const result = await limit.within(this.#hotKeys.update(key, change));
+      this.#hasFailed = false;
+      return result;
     } catch (error) {
       if (!this.isDown) observe({ kind: "limits_unshared", error });
       this.#downUntil = clock.elapsedMs() + pauseMs;
+      this.#hasFailed = true;
       throw error;
     }
   }
@@ -51,13 +61,13 @@ export class BucketStore {
     this.#schedule();
   }
 
-  /** Returns all leased tokens to the store. */
+  /** Returns all leased tokens to the store, and pays all owed tokens. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelTimer?.();
     const holders = [...this.#holders];
     this.#holders.clear();
-    await Promise.all(holders.map((holder) => holder.returnAll()));
+    await Promise.all(holders.map((holder) => holder.settleAll()));
   }
 
   #schedule(): void {
@@ -65,7 +75,9 @@ export class BucketStore {
     this.#cancelTimer = this.#runtime.clock.after(pauseMs, () => {
       this.#cancelTimer = null;
       for (const holder of this.#holders) {
-        if (!holder.returnIdle()) this.#holders.delete(holder);
+        if (!holder.settleIdle()) this.#holders.delete(holder);
+        // After a failure, one call finds out if the store responds again.
+        if (this.#hasFailed) break;
       }
       if (this.#holders.size > 0) this.#schedule();
     });

@@ -21,6 +21,8 @@ export interface DrawRequest extends TokenDemand {
   readonly total: Bucket;
   /** Number of leased tokens of this process, which the draw first returns to the bucket. */
   readonly held: number;
+  /** Number of tokens that this process has spent without the store, and that the draw takes. */
+  readonly owed: number;
   /** Number of leased tokens that this process keeps. They are included in `total`. */
   readonly kept: number;
   readonly record: BucketRecord | null;
@@ -43,7 +45,7 @@ export function drawTokens(
   limit: BucketPolicy,
   now: number,
 ): KeyChange<DrawResult> {
-  const { amount, toFloor, taken, held, shareFor } = request;
+  const { amount, toFloor, taken, held, owed, shareFor } = request;
   const stored = isRecord(value) ? value : null;
   const { tokens, at } = availableBucket(stored, request, limit, now);
   const isGranted = toFloor || tokens + roundingTolerance >= amount;
@@ -54,7 +56,7 @@ export function drawTokens(
   const drawn = { isGranted, amount: isGranted ? tokens - rest : -back, share, bucket };
   // Stores the corrected time; otherwise every later draw would correct it again.
   const isClockCorrected = stored !== null && at < stored.at;
-  const isChanged = isGranted && amount + share > 0 || held + back > 0 || isClockCorrected;
+  const isChanged = isGranted && amount + share > 0 || held + owed + back > 0 || isClockCorrected;
   if (!isChanged) return { result: { ...drawn, record: stored } };
   const record = { ...bucket, changes: (stored?.changes ?? 0) + 1 };
   return {
@@ -65,7 +67,7 @@ export function drawTokens(
 
 function availableBucket(
   stored: BucketRecord | null,
-  { total, held, kept, record }: DrawRequest,
+  { total, held, owed, kept, record }: DrawRequest,
   limit: BucketPolicy,
   now: number,
 ): Bucket {
@@ -80,7 +82,8 @@ function availableBucket(
   }
   const bucket = stored === null ? fullBucket(limit, now) : limit.refill(stored, now);
   const back = limit.isSameSpan(bucket, total) ? held : 0;
-  return { tokens: Math.min(limit.capacity, bucket.tokens + back), at: bucket.at };
+  const tokens = Math.min(limit.capacity, bucket.tokens + back - owed);
+  return { tokens: Math.max(0, tokens), at: bucket.at };
 }
 
 function isRecord(value: unknown): value is BucketRecord {

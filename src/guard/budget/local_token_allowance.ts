@@ -32,6 +32,8 @@ export class LocalTokenAllowance implements LeaseHolder {
   #total: Bucket;
   /** Number of leased tokens that are not spent yet. `#total` includes them. */
   #held = 0;
+  /** Number of tokens spent without the store. The next draw takes them from the bucket. */
+  #owed = 0;
   #share = 0;
   /** The end of the lease. This and the next two fields are times of a monotonic clock. */
   #heldUntil = 0;
@@ -85,27 +87,27 @@ export class LocalTokenAllowance implements LeaseHolder {
     return this.#result(true, -amount);
   }
 
-  returnIdle(): boolean {
+  settleIdle(): boolean {
     this.#refill();
-    if (this.#held <= 0) return false;
-    if (this.#isUsed) {
+    if (this.#isUsed && this.#held > 0 && this.#owed === 0) {
       this.#isUsed = false;
       return true;
     }
-    void this.returnAll();
-    return false;
+    void this.settleAll();
+    return this.#held + this.#owed > 0;
   }
 
-  async returnAll(): Promise<void> {
+  async settleAll(): Promise<void> {
     this.#refill();
-    if (this.#held > 0) await this.#takeFromStore({ amount: 0, toFloor: false, taken: 0 });
+    if (this.#held + this.#owed === 0) return;
+    await this.#takeFromStore({ amount: 0, toFloor: false, taken: 0 });
   }
 
   #refill(): void {
     const { limit, clock } = this.#context;
     const total = limit.refill(this.#total, clock.now());
-    // Leased tokens are valid only in the time window for which they were leased.
-    if (!limit.isSameSpan(total, this.#total)) this.#held = 0;
+    // Leased and owed tokens belong to one time window.
+    if (!limit.isSameSpan(total, this.#total)) this.#held = this.#owed = 0;
     this.#total = total;
   }
 
@@ -153,14 +155,15 @@ export class LocalTokenAllowance implements LeaseHolder {
       const nothing = { amount: 0, toFloor: false, taken: 0 };
       await this.#draw({ ...nothing, held: 0, kept: this.#held, shareFor: amount });
     } catch {
-      // `update` has reported the error. The next request calls the store again.
-      this.#held = 0;
+      // `update` has reported the error. The kept tokens are leased in any case.
     }
   }
 
-  async #draw(wanted: Omit<DrawRequest, "total" | "record">): Promise<DrawResult> {
+  async #draw(wanted: Omit<DrawRequest, "total" | "record" | "owed">): Promise<DrawResult> {
     const { limit, store, clock } = this.#context;
-    const request = { ...wanted, total: this.#total, record: this.#record };
+    const owed = this.#owed;
+    const request = { ...wanted, owed, total: this.#total, record: this.#record };
+    this.#owed = 0;
     const isLeasing = wanted.shareFor > 0;
     if (isLeasing) this.#isLeasing = true;
     try {
@@ -170,6 +173,10 @@ export class LocalTokenAllowance implements LeaseHolder {
       );
       this.#applyDraw(drawn);
       return drawn;
+    } catch (error) {
+      // If the outcome is unknown, the caller may pay twice, but a budget is never exceeded.
+      this.#owed += owed;
+      throw error;
     } finally {
       if (isLeasing) this.#isLeasing = false;
     }
@@ -183,7 +190,8 @@ export class LocalTokenAllowance implements LeaseHolder {
   #applyDraw({ bucket, record, share }: DrawResult): void {
     const { limit, store, clock } = this.#context;
     const held = this.#held + share;
-    this.#total = { tokens: Math.min(limit.capacity, bucket.tokens + held), at: bucket.at };
+    const tokens = Math.min(limit.capacity, bucket.tokens + held) - this.#owed;
+    this.#total = { tokens: Math.max(0, tokens), at: bucket.at };
     this.#record = record;
     this.#storeRepliedAt = this.#now();
     if (share > 0) this.#share = held;
@@ -196,13 +204,16 @@ export class LocalTokenAllowance implements LeaseHolder {
 
   /** Takes tokens while the store fails: each process then limits its callers on its own. */
   #takeWithoutStore({ amount, toFloor, taken }: TokenDemand): TakeResult {
+    const { limit, store } = this.#context;
     this.#refill();
-    this.#held = 0;
     const { tokens, at } = this.#total;
-    if (toFloor) return this.#spend(Math.min(amount, tokens));
-    if (tokens + roundingTolerance >= amount) return this.#spend(amount);
-    this.#total = { tokens: Math.min(this.#context.limit.capacity, tokens + taken), at };
-    return this.#result(false, -taken);
+    const isGranted = toFloor || tokens + roundingTolerance >= amount;
+    const spent = isGranted ? Math.min(amount, tokens) : -taken;
+    this.#total = { tokens: Math.min(limit.capacity, tokens - spent), at };
+    this.#owed += Math.max(0, spent - this.#held);
+    this.#held = Math.max(0, this.#held - spent);
+    if (this.#held + this.#owed > 0) store.watch(this);
+    return this.#result(isGranted, isGranted && !toFloor ? amount : spent);
   }
 
   #result(isGranted: boolean, amount: number): TakeResult {
