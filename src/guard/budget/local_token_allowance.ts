@@ -151,12 +151,10 @@ export class LocalTokenAllowance implements LeaseHolder {
   async #prefetchShare(amount: number): Promise<void> {
     if (this.#context.store.isDown) return;
     this.#share = 0;
-    try {
-      const nothing = { amount: 0, toFloor: false, taken: 0 };
-      await this.#draw({ ...nothing, held: 0, kept: this.#held, shareFor: amount });
-    } catch {
-      // `update` has reported the error. The kept tokens are leased in any case.
-    }
+    const nothing = { amount: 0, toFloor: false, taken: 0 };
+    const leasing = this.#draw({ ...nothing, held: 0, kept: this.#held, shareFor: amount });
+    // `update` has reported an error. The kept tokens are leased in any case.
+    await leasing.catch(() => {});
   }
 
   async #draw(wanted: Omit<DrawRequest, "total" | "record" | "owed">): Promise<DrawResult> {
