@@ -13,8 +13,8 @@ export interface LeaseHolder {
    * Pays owed tokens, and puts leased tokens back unless some were spent lately. Returns true if
    * tokens stay leased or owed.
    */
-  settleIdle(): boolean;
-  settleAll(): Promise<void>;
+  payIdle(): boolean;
+  payAll(): Promise<void>;
 }
 
 /** Does not call the store for a second after a failure. Returns unused leases within 2 seconds. */
@@ -67,7 +67,7 @@ export class BucketStore {
     this.#cancelTimer?.();
     const holders = [...this.#holders];
     this.#holders.clear();
-    await Promise.all(holders.map((holder) => holder.settleAll()));
+    await Promise.all(holders.map((holder) => holder.payAll()));
   }
 
   #schedule(): void {
@@ -75,7 +75,7 @@ export class BucketStore {
     this.#cancelTimer = this.#runtime.clock.after(pauseMs, () => {
       this.#cancelTimer = null;
       for (const holder of this.#holders) {
-        if (!holder.settleIdle()) this.#holders.delete(holder);
+        if (!holder.payIdle()) this.#holders.delete(holder);
         // After a failure, one call finds out if the store responds again.
         if (this.#hasFailed) break;
       }

@@ -87,17 +87,17 @@ export class LocalTokenAllowance implements LeaseHolder {
     return this.#result(true, -amount);
   }
 
-  settleIdle(): boolean {
+  payIdle(): boolean {
     this.#refill();
     if (this.#isUsed && this.#held > 0 && this.#owed === 0) {
       this.#isUsed = false;
       return true;
     }
-    void this.settleAll();
+    void this.payAll();
     return this.#held + this.#owed > 0;
   }
 
-  async settleAll(): Promise<void> {
+  async payAll(): Promise<void> {
     this.#refill();
     if (this.#held + this.#owed === 0) return;
     await this.#takeFromStore({ amount: 0, toFloor: false, taken: 0 });
