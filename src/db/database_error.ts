@@ -10,13 +10,11 @@ export type DatabaseErrorKind =
   | "check"
   /** The engine rejected a value: out of range, or with an invalid encoding. */
   | "invalid-value"
-  /** A computation of a view, a trigger or a policy failed, such as a division by zero. */
   | "failed-computation"
   /** A serialization failure or a deadlock. The work can succeed if it runs again. */
   | "retryable"
   /** A time limit ended the statement. */
   | "timeout"
-  /** A read took longer than the limit of its request. */
   | "too-slow"
   /** The rows of a read have more bytes than the limit of its request. */
   | "too-large"
@@ -129,11 +127,7 @@ export function isLastingError(error: unknown): error is DatabaseError {
     error.kind !== "unknown-outcome";
 }
 
-/**
- * Returns the problem that clients receive for a database error. The problem contains no SQL and no
- * values, but may contain messages that a trigger raised on purpose. Returns the error itself if
- * the response is a 500.
- */
+/** Returns the problem for clients, without SQL and values. For a 500, returns the error itself. */
 export function databaseProblem(error: unknown, access: string): unknown {
   if (!(error instanceof DatabaseError)) return error;
   const problem = fixedProblem(error, access);

@@ -76,7 +76,7 @@ export function transactionHandle(
       hasPart = true;
       let hasEnded = false;
       const part: Connection = {
-        // After the end of the savepoint, the statement would run in the outer transaction.
+        // Without this check, a late statement would run in the outer transaction.
         query: (statement) =>
           hasEnded
             ? Promise.reject(new Error("Cannot query: the part of the transaction has ended"))
@@ -104,7 +104,6 @@ function queryOf(connection: Connection, { refusesBoundaries }: Dialect): Databa
   };
 }
 
-/** Runs `work` in a savepoint. If `work` fails, only the changes of `work` are rolled back. */
 export async function runInSavepoint<T>(
   connection: Connection,
   name: string,

@@ -83,7 +83,6 @@ export interface LeftOut {
 
 /** A table as introspection reads it, before its foreign keys are resolved to tables. */
 export interface TableDraft extends Pick<TableInfo, "name" | "schema" | "label" | "view"> {
-  /** The comment on the table; absent for none. */
   readonly description?: string | null;
   readonly columns: readonly ColumnDraft[];
   readonly functionColumns?: readonly ColumnInfo[];
@@ -92,7 +91,6 @@ export interface TableDraft extends Pick<TableInfo, "name" | "schema" | "label" 
   readonly isReadOnly: boolean;
   /** True if the first column is SQLite's row id, which `SELECT *` omits. */
   readonly hasRowId: boolean;
-  /** The names of the key columns in key order. Empty for a table without a key. */
   readonly key: readonly string[];
   /** True if no two rows have the same key. */
   readonly isDistinct: boolean;
@@ -113,7 +111,6 @@ export interface ForeignKeyDraft
   readonly references: readonly string[] | null;
 }
 
-/** Returns true if a table with this name belongs to the service or to the engine. */
 export function isInternal(name: string): boolean {
   return name.startsWith("_service_") || name.startsWith("service_fts_") || /^sqlite_/i.test(name);
 }
@@ -231,7 +228,7 @@ function completeColumn(
   return Object.freeze({ ...info, default: columnDefault(defaultSql, info) });
 }
 
-/** Parses a DEFAULT clause. The descriptions of the API also show a constant default. */
+/** Parses a DEFAULT clause. For a constant, also returns the value, which API descriptions show. */
 function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | null {
   if (sql === null) return null;
   const database: ColumnDefault = { kind: "database", sql: column.primaryKey ? null : sql };

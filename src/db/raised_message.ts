@@ -1,4 +1,3 @@
-/** The maximum length of a message that a trigger or function sends to clients, in characters. */
 const maxLength = 500;
 
 export function toClientMessage(text: string): string | null {

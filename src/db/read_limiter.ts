@@ -112,7 +112,7 @@ function overloaded(reason: string): DatabaseError {
 /** The reason why a running or waiting read was ended: a timeout, or its client disconnected. */
 type ReadEnd = "late" | "left";
 
-/** Time after which a read watches for the end of its client, in ms. Most reads are faster. */
+/** Milliseconds after which a read listens for its client's disconnect. Most reads are faster. */
 const lookForClientAfterMs = 50;
 
 /** Calls `end` once after `limitMs` or when the client disconnects. Returns a stop function. */

@@ -83,5 +83,5 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   };
 }
 
-/** The divisor of a too high row limit. It is large, because each limit has its own SQL. */
+/** Divides a row limit whose page is too large. Few limits occur, because each has its own SQL. */
 const shrinkage = 8;

@@ -14,7 +14,6 @@ import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { Connection } from "./driver.ts";
 
-/** Called for a stored value that is invalid for its column's kind. */
 export type OnInvalidValue = (column: ColumnInfo) => void;
 
 export interface RowReader {

@@ -1,7 +1,6 @@
 import { type BoundedMap, boundedMap } from "../runtime/bounded_map.ts";
 import type { Statement } from "../sql/fragment.ts";
 
-/** The maximum number of measured statements, and the maximum length of their SQL in total. */
 const [maxTexts, maxTextLength] = [1_000, 1_000_000];
 
 export class StatementDurations {

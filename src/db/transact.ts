@@ -21,15 +21,8 @@ const maxTries = 3;
 const backoff: Backoff = { firstMs: 10, factor: 4, maxMs: 40 };
 
 /**
- * Runs `work` in a transaction. If the database rolled it back because of other writers
- * (serialization failure, deadlock), `work` runs again, up to three times in all.
- *
- * @example
- * ```ts ignore
- * const rows = await transact(driver, runtime, (connection) => connection.query(insert), {
- *   isAutocommit: true,
- * });
- * ```
+ * Runs `work` in a transaction. Runs `work` again, up to three times in all, if the database rolled
+ * the transaction back because of other writers (serialization failure, deadlock).
  */
 export async function transact<T>(
   driver: Driver,

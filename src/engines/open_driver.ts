@@ -103,7 +103,7 @@ export const packagedDrivers = {
 
 type Opener = (place: unknown, options: OpenDatabaseOptions) => Promise<Driver>;
 
-/** Loads and opens a driver. `place` is a path, a URL or the client of a library. */
+/** Loads and opens a driver. `place` is a path, a URL, or the client of a database library. */
 export async function openPackagedDriver(
   driver: PackagedDriver,
   place: unknown,

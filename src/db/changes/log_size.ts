@@ -1,7 +1,7 @@
 import type { Connection } from "../driver.ts";
 import type { LogSize } from "./change_log.ts";
 
-/** Reads the first and the last entry of a log. `age` is SQL for the age of `f.at` in seconds. */
+/** Reads a log's size. `age` is SQL for the seconds since `f.at`, the time of the first entry. */
 export async function readLogSize(connection: Connection, age: string): Promise<LogSize> {
   const end = (order: string) =>
     `(SELECT seq, at FROM "_service_changes" ORDER BY seq ${order} LIMIT 1)`;

@@ -32,7 +32,7 @@ function imageDecoder(
   };
 }
 
-/** Creates a function that returns false for an image from before a recorded column was added. */
+/** Returns a test that fails for an image from before the table got all its recorded columns. */
 function createCompletenessTest(
   { images }: ChangesEngine,
   exclude: ReadonlySet<ColumnInfo>,
@@ -88,7 +88,7 @@ export function changeDecoder(driver: Driver, exclude: ReadonlySet<ColumnInfo>):
   return ({ seq, op, ...cells }, place, tables) => {
     const images = { before: textOrNull(cells.before), after: textOrNull(cells.after) };
     return tables.map((table) => {
-      // An incomplete image must not be shown. Instead, a `touch` makes the streams start over.
+      // Streams must not show an incomplete row. Instead, a `touch` makes them start over.
       const areWhole = Object.values(images).every((one) => one === null || isWhole(one, table));
       const kind = areWhole ? changeKind(String(op)) : "touch";
       const optimisticId = textOrNull(cells.optimisticId);
@@ -139,7 +139,7 @@ export async function readRowHistory(
     readonly key: Key;
     /** The columns that are never recorded. */
     readonly exclude: ReadonlySet<ColumnInfo>;
-    /** Limits the history to changes with a smaller `seq`. Null starts at the newest change. */
+    /** Returns only changes with a lower `seq` than this. Null starts at the newest change. */
     readonly before: number | null;
     readonly limit: number;
   },
@@ -238,7 +238,7 @@ export async function logPositionBefore(
   return rows[0]?.[0] ?? 0;
 }
 
-/** Writes the ids to the rows' changes after `since`. Returns the ids of rows with a change. */
+/** Writes the ids to the changes after the log position `since`. Returns only the written ids. */
 export async function recordOptimisticIds(
   connection: Connection,
   { table, ids, since }: {
@@ -272,7 +272,6 @@ interface Mark {
   readonly id: string;
 }
 
-/** The maximum number of ids in a statement. Each id binds two values. */
 const marksPerStatement = 500;
 
 function markStatement(marks: readonly Mark[], { dialect }: RowReader): Statement {

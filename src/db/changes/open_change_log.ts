@@ -15,7 +15,6 @@ export interface OpenChangeLogOptions {
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }
 
-/** Opens the change log of a database, after creating or updating its tables and triggers. */
 export async function openChangeLog(options: OpenChangeLogOptions): Promise<ChangeLog> {
   const { driver, changes, onSecured = ignore, runtime: { clock, random, observe } } = options;
   const tables = [...new Set(options.tables)];

@@ -11,7 +11,6 @@ export async function constraintColumns(
   const columns = [...new Set(names)].map((name) =>
     write.table.columns.find(({ dbName }) => dbName.toLowerCase() === name.toLowerCase())
   );
-  // Returns no columns if the service's description of the table lacks some of these columns.
   const known = columns.filter((column) => column !== undefined);
   return known.length === columns.length ? known : [];
 }

@@ -11,7 +11,6 @@ export interface RoleOnTable {
   readonly table: TableInfo;
   readonly role: string;
   readonly reads: boolean;
-  /** True if the table has row level security. */
   readonly hasPolicies: boolean;
   readonly isView: boolean;
   /** True if the role has the rights of the table's owner, so that no policy restricts the role. */

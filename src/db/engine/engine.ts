@@ -18,7 +18,6 @@ export interface DatabaseEngine extends EngineParts {
   readonly constraints: ConstraintsEngine;
   readonly installed: InstalledEngine;
   readonly roles: RolesEngine | null;
-  /** Returns the lines of a statement's plan. Does not run the statement. */
   plan(driver: Driver, statement: UnboundStatement): Promise<readonly string[]>;
   /** Loads the code for migrations, which most processes do not need. */
   migrations(): Promise<MigrationsEngine>;
@@ -26,7 +25,6 @@ export interface DatabaseEngine extends EngineParts {
 
 export interface UnboundStatement {
   readonly text: string;
-  /** The number of placeholders in the text. */
   readonly parameters: number;
 }
 
@@ -74,7 +72,6 @@ interface ConstraintsEngine {
   columnsOf(error: DatabaseError, write: RefusedWrite): Promise<readonly string[]>;
 }
 
-/** Receives the installed parts before the service removes them. */
 export type AnnounceRemoval = (parts: readonly RemovablePart[]) => void;
 
 interface InstalledEngine {
@@ -83,10 +80,7 @@ interface InstalledEngine {
   /** A table expression whose column `name` contains the names of tables, views and indexes. */
   readonly relations: string;
   changesOfServing(connection: Connection): Promise<readonly string[]>;
-  /**
-   * Calls `announce` with the installed parts, and then removes them. Returns true if there were
-   * such parts. Null if the database must not be open during the removal.
-   */
+  /** Returns true if parts were removed. Null if the database must be closed for the removal. */
   readonly uninstall: ((driver: Driver, announce: AnnounceRemoval) => Promise<boolean>) | null;
   /** The objects that the change log adds to a database, as a part of a sentence. */
   readonly logParts: string;
@@ -104,7 +98,6 @@ export interface CatalogEngine {
   readonly searchLock: Statement | null;
   canCompareTypes(declared: string, existing: string): boolean;
   foldName(name: string): string;
-  /** The maximum length of a name in bytes, or null for no limit. */
   readonly maxNameBytes: number | null;
   /** A query that returns `t` if the role may create tables, or null if every connection may. */
   readonly mayCreateTables: string | null;
@@ -152,7 +145,6 @@ export interface PollingMethod {
 
 export interface ChangeLogSetup {
   readonly driver: Driver;
-  /** The tables to record, which must exist. */
   readonly tables: readonly TableInfo[];
   readonly changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">;
   readonly random: Random;
@@ -196,7 +188,6 @@ export interface ChangeSource {
   /** Returns {@link PollingListener.findUntracked}, which is always null on Postgres. */
   findUntracked(): Promise<(() => Promise<void>) | null>;
   open(options: OpenSourceOptions): Promise<ChangeLog>;
-  /** Returns the driver for writes. The driver records its own writes if no trigger does. */
   recordingDriver(): Driver;
 }
 
@@ -208,7 +199,7 @@ export interface RowHistorySql {
     image: string,
     place: (value: SqlValue) => string,
   ): string;
-  /** The time of the change in milliseconds since 1970. */
+  /** An SQL expression of the change's time, in milliseconds since 1970. */
   readonly at: string;
   readonly before: string;
   readonly after: string;

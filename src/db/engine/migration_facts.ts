@@ -13,7 +13,7 @@ export interface PlanningFacts {
   isWider(from: string, to: string): boolean;
   /** Returns a condition for values that the type cannot store; null if it can store all values. */
   unfit(type: string, column: string): string | null;
-  /** True if a CAST to a type that cannot store the value fails instead of changing the value. */
+  /** True if a CAST fails for a value that the type cannot store. False if it changes the value. */
   readonly castsCanFail: boolean;
   conversion(column: string, from: string, to: string): string;
   cast(value: string, type: string): string;

@@ -18,7 +18,7 @@ export interface MigrationsEngine {
 export interface ComparisonEngine extends ComparisonFacts {
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
   declaredShape(parsed: TableShape): TableShape;
-  /** Converts expressions to the engine's stored form. Null if the stored form is the same. */
+  /** Returns expressions as the engine stores them. Null if it stores them as written. */
   readonly written:
     | ((
       connection: Connection,
@@ -58,13 +58,11 @@ export interface MigrationRunEngine {
    * database server, other processes that call this function wait until `work` has ended.
    */
   apart<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
-  /** Inside `apart`, runs `work` with the role and settings from before the file changed them. */
+  /** Inside `apart`, runs `work` with the role and settings that preceded the migration file. */
   asItself<T>(connection: Connection, work: () => Promise<T>): Promise<T>;
   undoSettings(statements: readonly string[]): readonly string[];
   unusableIndexes(connection: Connection): Promise<readonly string[]>;
-  /** True if a transaction keeps all other writers waiting. */
   readonly hasOneWriter: boolean;
-  /** Reads the state of the database before a migration. Returns the check to run afterwards. */
   integrity(connection: Connection): Promise<IntegrityCheck>;
   /** Returns why a migration file must not run the statement, as a part of a sentence, or null. */
   whyNot(statement: string): string | null;

@@ -61,7 +61,6 @@ export function statementsDone({ checksum }: AppliedMigration): number | null {
 
 export const unfinished = "unfinished";
 
-/** Returns the applied migrations in their order. Empty if the migrations table is missing. */
 export async function appliedMigrations(
   connection: Connection,
   dialect: Pick<Dialect, "parts">,
@@ -76,7 +75,6 @@ export async function appliedMigrations(
   );
 }
 
-/** Returns a checksum, by which the service detects that an applied file was changed later. */
 export function checksumOf(sql: string): string {
   return createHash("sha256").update(sql).digest("hex");
 }

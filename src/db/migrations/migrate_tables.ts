@@ -38,10 +38,7 @@ export interface MigrationRun extends MigrationRights {
   readonly agreed: MigrationPlan | null;
 }
 
-/**
- * Migrates a database in one transaction. The transaction compares the tables first, so that only
- * one of several concurrent processes changes them. Throws an Error that lists all obstacles.
- */
+/** Migrates a database in one transaction. Throws an Error that lists all obstacles. */
 export async function migrateTables(run: MigrationRun): Promise<Migration> {
   for (let tries = 1;; tries++) {
     try {
@@ -76,7 +73,7 @@ async function showPlan(run: MigrationRun): Promise<MigrationPlan> {
     return await running.compare(driver, plan);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    // Another process can alter tables between two queries. `restructure` excludes other processes.
+    // Without `restructure`, another process could alter tables between two queries of the plan.
     return await running.restructure(driver, plan);
   }
 }
@@ -105,7 +102,6 @@ async function apply(run: MigrationRun, connection: Connection): Promise<Migrati
   return { ...plan, isApplied: true };
 }
 
-/** Runs a step. The error of a failed step contains the database's reason for the operator. */
 async function runStep({ sql, purpose }: MigrationStep, connection: Connection): Promise<void> {
   try {
     await connection.query({ text: sql, values: [] });
@@ -135,7 +131,7 @@ async function requireDone(run: MigrationRun, connection: Connection): Promise<v
   throw new Error(`Cannot migrate: after all statements it would still differ:\n${listed}`);
 }
 
-/** Changes nothing. On Postgres, the caller must have opened a transaction. */
+/** Changes no table. On Postgres, the caller must have begun a transaction. */
 async function planMigration(
   connection: Connection,
   dialect: Dialect,

@@ -23,7 +23,6 @@ export interface TriggeredRecording {
   readonly mode: "triggers" | "service";
 }
 
-/** Returns the tables whose changes are recorded by triggers. Call it before the migration. */
 export async function readTriggeredRecordings(
   connection: Connection,
   dialect: Dialect,

@@ -97,7 +97,6 @@ const roleRecheckMs = 60_000;
 export class RoleRights {
   readonly #tables: ReadonlyMap<Driver, ReadonlySet<TableInfo>>;
   readonly #known = new Map<TableInfo, RoleLimits | null>();
-  /** The bypassed policies that were already reported, so that each is reported only once. */
   readonly reportedBypasses: Set<string> = new Set();
   readonly #clock: Clock;
   #readAtMs = 0;
@@ -128,7 +127,6 @@ export class RoleRights {
     await this.read();
   }
 
-  /** Reads all limits at startup. A database need not be reachable yet. */
   async readFirst(): Promise<void> {
     try {
       await this.read();
@@ -143,7 +141,6 @@ export class RoleRights {
     return this.#known.get(table);
   }
 
-  /** Returns the limits of a table. Reads limits that are unknown or older than a minute. */
   async of(table: TableInfo): Promise<RoleLimits | null> {
     const isOld = this.#clock.elapsedMs() - this.#readAtMs > roleRecheckMs;
     if (isOld || !this.#known.has(table)) await this.read();

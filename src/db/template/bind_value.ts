@@ -7,7 +7,6 @@ import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { ValuePlace } from "./value_places.ts";
 
-/** Binds a value by its place in the statement, so that all engines store the same value. */
 export function bindAtPlace(value: unknown, place: ValuePlace, dialect: Dialect): Fragment {
   switch (place.kind) {
     case "count":
@@ -39,7 +38,6 @@ export function bindForColumn(value: unknown, column: ColumnInfo, dialect: Diale
   return dialect.bound(inProcess(value, column, false, dialect), column);
 }
 
-/** Binds a value next to a column. The engine infers the value's type from the column. */
 function ofColumn(value: unknown, column: ColumnInfo, stores: boolean, dialect: Dialect): Fragment {
   if (column.kind === "json" && !stores && value !== null) {
     throw new Error(`Cannot compare "${column.name}": documents have no equality on every engine`);
@@ -101,7 +99,6 @@ function boundRows(
   return join(lists, ", ");
 }
 
-/** Binds a value that belongs to no column. The value's own type determines its SQL type. */
 function freeValue(
   value: unknown,
   { near, isExact }: Pick<Extract<ValuePlace, { readonly kind: "free" }>, "near" | "isExact">,

@@ -68,7 +68,6 @@ export function partsOf(template: SqlTemplate, templateOf: TemplateOf) {
   return { parts, shape };
 }
 
-/** Returns the object by which parts are compared: a column, a table, or a constant for values. */
 function shapeOf(part: SqlPart): unknown {
   switch (part.kind) {
     case "column":
@@ -190,10 +189,8 @@ function resultColumn(
 }
 
 export type SqlToken =
-  /** A word as written, and in upper case for comparisons with keywords. */
   | { readonly kind: "word"; readonly text: string; readonly keyword: string }
   | { readonly kind: "quoted"; readonly text: string }
-  /** A literal in the SQL: a number, or a string without its quotes. */
   | { readonly kind: "literal"; readonly value: string; readonly isText: boolean }
   | { readonly kind: "sign"; readonly text: string }
   | { readonly kind: "part"; readonly index: number };
@@ -231,7 +228,7 @@ function tokensOf(text: string, isLast: boolean): readonly SqlToken[] {
     const { blank, text: literal, number, quoted, word, sign } = groups;
     if (blank !== undefined) {
       if (isLast || !blank.startsWith("--") || blank.endsWith("\n")) continue;
-      // A part after `--` would be a comment only up to its line end. Further lines would be SQL.
+      // An interpolated part after `--` would be a comment only up to its first line end.
       throw refusal({ open: "--" });
     }
     if (literal !== undefined) {

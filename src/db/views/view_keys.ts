@@ -4,10 +4,7 @@ import type { ColumnDraft, IntrospectOptions, TableDraft } from "../introspectio
 
 export type NameEquality = (left: string, right: string) => boolean;
 
-/**
- * Infers keys of views: a simple view with all key columns of its table gets the table's key. Its
- * columns from the table are marked as stored.
- */
+/** Infers keys of views: a simple view with all key columns of its table gets the table's key. */
 export function inferViewKeys(
   drafts: readonly TableDraft[],
   isSame: NameEquality,

@@ -93,7 +93,7 @@ function isLeaving(
   });
 }
 
-/** Compares declared with existing tables. No foreign key may refer to a table in `dropped`. */
+/** Compares declared with existing tables. A foreign key to a table in `dropped` is superfluous. */
 export function compareTables(
   declared: readonly DeclaredTable[],
   existing: ExistingShapes,

@@ -47,7 +47,6 @@ type Changed<Kind extends string, Value> = Kind extends string
   ? { readonly kind: Kind; readonly declared: Value; readonly existing: Value }
   : never;
 
-/** Describes a difference in words: `notes.size is bigint, and declared as text`. */
 export function describeDifference(difference: Difference): string {
   const { table, column, kind } = difference;
   const place = column === null ? table : `${table}.${column}`;
@@ -134,7 +133,6 @@ function foreignKey(key: ForeignKeyShape): string {
   return `FOREIGN KEY ${listOf(key.columns)} REFERENCES ${target.trimEnd()}`;
 }
 
-/** Returns the actions as SQL: `ON DELETE CASCADE ON UPDATE SET NULL`. */
 export function foreignKeyActionsSql({ onDelete, onUpdate }: ForeignKeyShape): string {
   const clauses = [["DELETE", onDelete], ["UPDATE", onUpdate]] as const;
   return clauses.flatMap(([event, action]) =>

@@ -5,7 +5,6 @@ export function createRenamer(renamed: ReadonlyMap<string, string>): (name: stri
   return (name) => now.get(name.toLowerCase()) ?? name;
 }
 
-/** Returns SQL in which renamed parts have their new names. String literals stay the same. */
 export function withNewNames(sql: string, renamed: ReadonlyMap<string, string>): string {
   if (renamed.size === 0) return sql;
   const now = createRenamer(renamed);

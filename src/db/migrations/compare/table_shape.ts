@@ -22,7 +22,6 @@ export interface TableShape {
 
 export interface ColumnShape {
   readonly name: string;
-  /** The type as the engine prints it. */
   readonly type: string;
   readonly collation: string | null;
   /** True if the column is declared NOT NULL. In SQLite, a key column can lack NOT NULL. */
@@ -41,7 +40,6 @@ export interface UniqueShape {
   readonly index: string | null;
 }
 
-/** A CHECK in the shape of a table, except the CHECK of an enum column. */
 export interface CheckShape {
   readonly name: string | null;
   readonly sql: string;
@@ -58,7 +56,7 @@ export interface ForeignKeyShape {
   readonly onUpdate: string | null;
 }
 
-/** An index in the shape of a table, except a unique index of whole columns. */
+/** An index in the shape of a table. A unique index of whole columns is in `uniques` instead. */
 export interface IndexShape {
   readonly name: string;
   readonly parts: readonly string[];
@@ -71,7 +69,6 @@ export interface IndexShape {
   readonly sql: string;
 }
 
-/** The name of a table. The schema is null for the default schema. */
 export interface TableName {
   readonly schema: string | null;
   readonly name: string;
@@ -166,7 +163,6 @@ export function parsedShape(facts: TableStatements): TableShape {
   };
 }
 
-/** Returns true if an index makes whole columns unique for all rows, like a UNIQUE constraint. */
 export function isWholeUnique({ unique, where, isPlain, isValid }: IndexShape): boolean {
   return unique && where === null && isPlain && isValid;
 }

@@ -139,7 +139,7 @@ async function applyApart(
         "rest",
     );
   }
-  // After an earlier run on another connection, the statements that change settings run again.
+  // A resumed file has a new connection, so its statements that change settings run again.
   for (const text of statements.slice(0, done ?? 0)) {
     if (changesSettings.test(text)) await runOfFile(name, text, connection);
   }

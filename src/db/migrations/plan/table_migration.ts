@@ -68,7 +68,6 @@ export class TableMigration {
     });
   }
 
-  /** Returns true if a new column may be a column that was declared before under another name. */
   mayBeRename(name: string): boolean {
     return this.#context.questions.some(({ table, to }) => table === this.label && to === name);
   }

@@ -7,7 +7,6 @@ import type { MigrationRights, MigrationStep } from "../migration_plan.ts";
 import { selectNamed } from "../../named_columns.ts";
 import { includesName, newStep } from "./table_migration.ts";
 
-/** Returns the tables to drop: undeclared tables that `allowDrop` names. */
 export async function tablesToDrop(
   connection: Connection,
   { shapes }: ComparisonEngine,

@@ -22,7 +22,6 @@ export interface PostgresChangeLogOptions extends OpenSourceOptions {
   readonly random: Random;
 }
 
-/** Opens the change log of a Postgres database. The log's tables and triggers must exist. */
 export async function openPostgresChangeLog(options: PostgresChangeLogOptions): Promise<ChangeLog> {
   const { rows } = await options.driver.query({
     text: `SELECT ${metaValueSql("secret")}`,
@@ -36,12 +35,12 @@ export async function openPostgresChangeLog(options: PostgresChangeLogOptions): 
 export const maxChangesPerStepPart = 1_000;
 const maxPerPurge = 5_000;
 
-/** A part of a step whose changes exceed one read, with the state to read the next part. */
+/** The changes of a read that ended before its target position, with the state to continue. */
 interface UnfinishedStep extends ChangeLogStep {
   readonly from: SnapshotPosition;
   readonly target: SnapshotPosition;
   readonly lastSeq: string;
-  /** The maximum number of changes in the step's next part. It is lower if rows are large. */
+  /** The maximum number of changes in the next read. It is lower if rows are large. */
   readonly maxChanges: number;
   readonly to: null;
 }

@@ -66,7 +66,6 @@ function mayHave(
   return `(${image} ->> ${place(dbName)}::text) = ${place(value)}::text`;
 }
 
-/** Returns a Postgres driver that records its own writes, for databases without triggers. */
 export function recordingDriver(
   driver: Driver,
   tables: readonly PostgresLogTable[],

@@ -13,7 +13,7 @@ import { namedColumns } from "../../../db/named_columns.ts";
 export interface LogRange {
   readonly after: SnapshotPosition;
   readonly maxRows: number;
-  /** For an unfinished step: the last change that was read, and the step's end. Otherwise null. */
+  /** If the previous read was incomplete: its last change and its target. Otherwise null. */
   readonly rest: { readonly afterSeq: string; readonly target: SnapshotPosition } | null;
 }
 

@@ -186,7 +186,6 @@ async function describe(table: TableInfo, connection: Connection): Promise<Postg
   return { table, name, isWatched, texts: new Set(texts.map(({ name }) => name)) };
 }
 
-/** Installs the triggers of a table. Returns true if they were missing or had other arguments. */
 async function installTriggers(
   { name, texts }: PostgresLogTable,
   hiddenColumns: readonly ColumnInfo[],

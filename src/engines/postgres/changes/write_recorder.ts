@@ -26,7 +26,6 @@ import { parseJson } from "../../../schema/exact_json.ts";
 
 type WritePlan = InsertPlan | UpdatePlan | DeletePlan;
 
-/** The writes of a statement: its plan and table, or only the names of the written tables. */
 export type RecordedWrite =
   | { readonly kind: "planned"; readonly plan: WritePlan; readonly logTable: PostgresLogTable }
   | {
@@ -35,10 +34,8 @@ export type RecordedWrite =
     readonly logTables: readonly PostgresLogTable[];
   };
 
-/** The maximum number of changes that one INSERT records. Each change binds two values. */
 const maxPerStatement = 1_000;
 
-/** The maximum number of entries in the cache of tables for statements without a plan. */
 const maxKnownTexts = 500;
 
 /** Logs writes in their transaction: each row that a plan changes; without a plan, the tables. */

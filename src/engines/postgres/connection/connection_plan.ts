@@ -34,7 +34,6 @@ export interface ConnectionPlan {
   /** True for a pooler that assigns connections per transaction. LISTEN is impossible there. */
   readonly isPooled: boolean;
   readonly pooler: ConnectionPlan | null;
-  /** The URLs of the standby servers that run reads. */
   readonly replicas: readonly string[];
 }
 
@@ -163,7 +162,7 @@ export function isTlsFailure(error: unknown): boolean {
 
 const tlsFailureName = "TlsFailure";
 
-/** The library lacks channel binding. If it is required, the rules verify the server instead. */
+/** The library lacks channel binding. If it is required, `verify-full` takes its place. */
 export function tlsOfParameters(
   get: Lookup,
   environment: Lookup,
