@@ -10,15 +10,15 @@ export type DatabaseErrorKind =
   | "check"
   /** The engine rejected a value: out of range, or with an invalid encoding. */
   | "invalid-value"
+  /** A computation of a view, a trigger or a policy failed, such as a division by zero. */
   | "failed-computation"
   /** A serialization failure or a deadlock. The work can succeed if it runs again. */
   | "retryable"
-  /** A time limit ended the statement. */
   | "timeout"
+  /** A read took longer than the limit of its request. */
   | "too-slow"
   /** The rows of a read have more bytes than the limit of its request. */
   | "too-large"
-  /** Too many reads are waiting in the queue. */
   | "overloaded"
   /** The database is busy, full or unreachable. Nothing was written. */
   | "unavailable"
