@@ -24,10 +24,7 @@ import { createSqlTag, type SqlTag } from "./template/sql_statement.ts";
  * ```
  */
 export interface DatabaseHandle {
-  /**
-   * Runs the statement of a template, with the same effect on every engine. Interpolated tables and
-   * columns become quoted names, filters become conditions, and all other values are bound.
-   */
+  /** The template tag for statements, which have the same effect on every engine. */
   readonly sql: SqlTag;
   /** Runs a statement with the driver's own placeholders. Cells are as the driver returns them. */
   query(statement: Statement): Promise<QueryResult>;

@@ -73,15 +73,9 @@ export interface Driver extends Connection {
    * These reads do not delay the statements that run on the driver itself: reads by key and writes.
    */
   reads(limits: ReadLimits): Connection;
-  /**
-   * The connection for writes of one statement each. Writes of several requests can share a commit,
-   * and each has its own result or error. Absent if `query` does the same.
-   */
+  /** Runs single-statement writes, which can share a commit. Absent if `query` does the same. */
   readonly loneWrites?: Connection;
-  /**
-   * Runs `work` in a transaction. It commits when `work` resolves, and rolls back when `work`
-   * throws. Using the driver itself inside `work` throws immediately instead of deadlocking.
-   */
+  /** Runs `work` in a transaction. Using the driver itself inside `work` throws immediately. */
   transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
   /** Runs `work` when the limit of concurrent `reads` allows it. Absent without such a limit. */
   limited?<T>(limits: ReadLimits, work: () => Promise<T>): Promise<T>;
@@ -89,15 +83,9 @@ export interface Driver extends Connection {
   as?(identity: DatabaseIdentity): Driver;
   /** The service's own driver, if this driver has the role of a user or is inside a transaction. */
   readonly base?: Driver;
-  /**
-   * Runs `work`, which alters tables, in a transaction. Absent if `transaction` can alter tables.
-   * In SQLite the transaction enforces no foreign keys, so that a table can be rebuilt.
-   */
+  /** Like `transaction`, without foreign keys. Absent if `transaction` itself can alter tables. */
   restructure?<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
-  /**
-   * Calls `listener` after a commit, or after a commit with an unknown outcome. One call can cover
-   * several commits. Returns the function that removes the listener.
-   */
+  /** Calls `listener` after commits, even of unknown outcome. Returns a function to remove it. */
   onCommit(listener: () => void): () => void;
   /** True if other processes can write to the database. */
   readonly isShared: boolean;
@@ -111,10 +99,7 @@ export interface Driver extends Connection {
   readonly created?: WeakSet<TableInfo> | undefined;
   /** The threads in which the driver reads. Absent if the driver has none. */
   readonly threads?: DriverThreads;
-  /**
-   * Opens new connections for later statements, because a role has lost rights that the query plans
-   * of open connections rely on. Absent if connections cache no plans.
-   */
+  /** Replaces connections whose cached plans rely on rights that a role has lost. */
   renewConnections?(): void;
   /** The servers that run reads in place of the primary. Absent without such servers. */
   readonly replicas?: readonly DriverReplica[];

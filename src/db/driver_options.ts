@@ -7,10 +7,7 @@ const ofSqlite = testedValue<undefined>("unset", () => false)
 
 /** Options that every driver has. */
 export interface DriverOptions {
-  /**
-   * True to open another program's database without writing. A file is not changed, not even its
-   * journal mode. On Postgres, every transaction is read-only.
-   */
+  /** True to open another program's database read-only, without changing its journal mode. */
   readonly readOnly?: boolean | undefined;
   /** True if clients see the messages that database triggers and functions raise. Default: true. */
   readonly raisedMessages?: boolean | undefined;
@@ -36,11 +33,7 @@ export const driverOptionRules = {
 
 /** The functions and extensions that a program adds to SQLite. */
 export interface SqliteAdditions {
-  /**
-   * The URL of a module, `new URL("./functions.ts", import.meta.url)`. The exports of the module
-   * become SQL functions of the same name. Every connection imports the module, including
-   * connections of threads.
-   */
+  /** URL of a module whose exports become SQL functions: `new URL("./f.ts", import.meta.url)`. */
   readonly functions?: URL | string | undefined;
   /** Paths of SQLite extensions, which every connection loads. An extension can add collations. */
   readonly extensions?: readonly string[] | undefined;

@@ -21,15 +21,9 @@ export interface IntrospectOptions {
    * path. Tables of the first schema keep their names. Other tables are served as `schema.table`.
    */
   readonly schemas?: readonly string[] | undefined;
-  /**
-   * The key columns of views and of tables without a key, by the name of the view or table:
-   * `{ totals: ["region"] }`. Keys that follow from the definition of a view need not be named.
-   */
+  /** Key columns by the name of the view, or table without a key: `{ totals: ["region"] }`. */
   readonly keys?: Readonly<Record<string, readonly string[]>> | undefined;
-  /**
-   * Postgres roles, such as those of `actAs`: each table that one of these roles may read is
-   * described. Default: only the tables that the role of the connection may read.
-   */
+  /** Postgres roles whose readable tables are described. Default: the role of the connection. */
   readonly roles?: readonly string[] | undefined;
   /**
    * The names of the Postgres functions to describe. `*` means all functions of `schemas` that the
@@ -56,10 +50,7 @@ export interface Introspection {
   readonly refusedWrites?: readonly LeftOut[];
   /** The Postgres schemas that have tables but were not requested. */
   readonly otherSchemas: readonly LeftOutSchema[];
-  /**
-   * The procedures that call functions, by the names of the functions. Pass them, or some of them,
-   * as `procedures` of a resource. Empty without the option `functions`.
-   */
+  /** Procedures that call functions, by function name, for the `procedures` of a resource. */
   readonly functions: Readonly<Record<string, FunctionProcedure>>;
 }
 

@@ -18,10 +18,7 @@ export interface RowPage extends FetchedRows {
 /** The maximum size of a page with more than one row, in bytes. */
 export const maxPageBytes = 1024 * 1024;
 
-/**
- * Reads rows in pages. A page starts after the last row of the previous page, so each unchanged row
- * is in exactly one page. A page with too many bytes is read again with fewer rows, at least one.
- */
+/** Reads rows in pages by key. A page with too many bytes is read again with fewer rows. */
 export function rowPages(
   readsWithin: (maxBytes: number) => Connection,
   plan: ReadPlan,

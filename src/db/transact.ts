@@ -8,10 +8,7 @@ import type { Connection, DatabaseIdentity, Driver } from "./driver.ts";
 export type RetryRandomness = Pick<Runtime, "random">;
 
 export interface TransactOptions {
-  /**
-   * True if the work has only one writing statement, which then runs without a transaction on the
-   * connection for single writes. With two statements, a retry could run the first statement twice.
-   */
+  /** True if the work writes by one statement only, which then needs no transaction. */
   readonly isAutocommit?: boolean;
 }
 

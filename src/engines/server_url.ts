@@ -32,10 +32,7 @@ export interface PostgresServers {
   readonly primary: string;
   /** The URL of the pooler that the requests use. Default: requests use direct connections. */
   readonly pooler?: string | undefined;
-  /**
-   * The URLs of standby servers. They run the reads of lists, counts, aggregates, searches and
-   * exports. Default: none.
-   */
+  /** The URLs of standby servers, which run lists, counts, aggregates, searches and exports. */
   readonly replicas?: readonly string[] | undefined;
 }
 

@@ -66,10 +66,7 @@ function inAnyCase(members: ReadonlyMap<string, string>, name: string): string |
   return undefined;
 }
 
-/**
- * Decodes a row of the change log. `tables` contains the declarations of the changed table in this
- * process: none, one or two. Returns a change for each declaration.
- */
+/** Decodes a row of the change log: one change for each declaration of its table in `tables`. */
 export type DecodeChanges = (
   cells: {
     readonly seq: SqlValue;
@@ -201,10 +198,7 @@ function createBinder({ dialect }: Driver) {
   return { values, place };
 }
 
-/**
- * Returns an SQL condition for images that can belong to the row. It ignores key columns whose
- * values have several spellings, so the caller must compare decoded values.
- */
+/** Returns SQL for images that can belong to the row. The caller must compare the decoded keys. */
 function rowMatch(
   history: RowHistorySql,
   { primaryKey }: TableInfo,

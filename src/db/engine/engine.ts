@@ -101,16 +101,9 @@ export interface CatalogEngine {
   readonly maxNameBytes: number | null;
   /** A query that returns `t` if the role may create tables, or null if every connection may. */
   readonly mayCreateTables: string | null;
-  /**
-   * A query for the schema and the name of each table in which a trigger or a rule can change a row
-   * after the statement that wrote the row. The schema is null for the default schema. Null if
-   * the engine needs no list of these tables.
-   */
+  /** Selects schema and name of tables in which a trigger or rule changes rows after the write. */
   readonly tablesWithLaterChanges: string | null;
-  /**
-   * A query for the schema and the name of each table in which a trigger or a rule can change rows
-   * when a statement writes no row. Null if the engine needs no list of these tables.
-   */
+  /** Selects schema and name of tables in which triggers or rules act if no row is written. */
   readonly tablesWithEffectsAlone: string | null;
   conflictTables(
     connection: Connection,

@@ -90,7 +90,6 @@ export async function readPolicyBypasses(
   }
 }
 
-/** The age, in milliseconds, at which the limits of roles are read again before they are used. */
 const roleRecheckMs = 60_000;
 
 /** The rights of database roles, which the service applies to change events and search results. */

@@ -12,10 +12,7 @@ export interface SqlResult<R> {
   readonly changed: number;
 }
 
-/**
- * A statement of `db.sql`. It runs once, when it is awaited. If it is interpolated in another
- * template, it becomes a part of that template and does not run separately.
- */
+/** A statement of `db.sql`. It runs once, when it is awaited, unless a template contains it. */
 export class SqlStatement<R> implements PromiseLike<SqlResult<R>> {
   readonly #template: SqlTemplate;
   readonly #run: (template: SqlTemplate) => Promise<SqlResult<R>>;

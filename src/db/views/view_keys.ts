@@ -52,10 +52,7 @@ function withStoredColumns(
   return { ...view, columns };
 }
 
-/**
- * Applies the column rules of tables to their writable simple views, because a view has no
- * constraints. If a view has a trigger, new rows can omit keys and NOT NULL columns.
- */
+/** Applies a table's column rules to its writable simple views, which have no constraints. */
 export function inheritWriteRules(
   drafts: readonly TableDraft[],
   isSame: NameEquality,

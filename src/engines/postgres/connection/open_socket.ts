@@ -8,7 +8,6 @@ import { type ConnectionPlan, requiresTls, tlsFailure, type TlsRules } from "./c
 import { textValues } from "../driver/text_values.ts";
 import type { Attempt } from "./server_choice.ts";
 
-/** The number of bytes after which a socket pauses. */
 const bytesOfBurst = 128 * 1024;
 
 /** The message SSLRequest of the protocol. */
@@ -104,7 +103,7 @@ interface LibraryClientOptions {
   readonly settings: Readonly<Record<string, string | number>>;
   readonly limitMs: number;
   readonly signal: AbortSignal;
-  /** Returns true once the connection is open. The library opens later sockets only to cancel. */
+  /** True once the connection is open. The library opens later sockets only to cancel reads. */
   readonly isOpen: () => boolean;
   readonly notified: ((payload: string) => void) | undefined;
   readonly closed: () => void;

@@ -99,7 +99,7 @@ function parseKeywords(text: string): ReadonlyMap<string, string> {
   return parameters;
 }
 
-/** Settings that determine the format in which the service reads values. */
+/** Settings that a URL must not change, because they determine the format of values. */
 const fixed: ReadonlySet<string> = new Set([
   ...["timezone", "datestyle", "intervalstyle", "bytea_output", "extra_float_digits"],
   ...["client_encoding", "standard_conforming_strings"],

@@ -19,7 +19,7 @@ export class ServerChoice {
 
   constructor(plan: ConnectionPlan, readOnly: boolean) {
     this.#plan = plan;
-    // If the plan has several servers and requires no state, a writing service needs the primary.
+    // If the URL names several servers and no state, a writing service needs the primary.
     const state = plan.state ?? (plan.servers.length > 1 && !readOnly ? "read-write" : "any");
     this.#states = state === "prefer-standby" ? ["standby", "any"] : [state];
   }

@@ -11,8 +11,8 @@ export function stateText(state: ServerState, isPooled: boolean): string {
 }
 
 /**
- * Throws if the server is not in `state`, or if a setting would print values in another format.
- * `ofSession` is true if the service itself made the session read-only.
+ * Throws if the server is not in `state`, or if it formats values in an unexpected way. `ofSession`
+ * is true if the service itself made the session read-only.
  */
 export function requireState(
   state: ServerState,

@@ -24,10 +24,7 @@ export interface PostgresConnection {
    */
   run(text: string, values: TextRow, isPipelined?: boolean): Promise<PostgresResult>;
   read(text: string, values: TextRow, keep: KeepRow, isPipelined?: boolean): ScheduledRead;
-  /**
-   * Runs two prepared statements as one transaction. Returns the second result, or null if either
-   * statement is not prepared yet. Missing if the connection prepares no statements.
-   */
+  /** Runs both in one transaction, and returns the second result; null if one is not prepared. */
   readAfter?(first: BoundStatement, statement: BoundStatement, keep: KeepRow): ScheduledRead | null;
   /** Ends a transaction, and restores everything that functions may have changed in the session. */
   end(command: "COMMIT" | "ROLLBACK"): Promise<PostgresResult>;

@@ -35,7 +35,6 @@ export interface PostgresDriverOptions
   readonly maxReads: number;
   /** The time limit for getting a session and beginning a transaction, in milliseconds. */
   readonly waitLimitMs: number;
-  /** True if clients see the messages that RAISE sends. Default: true. */
   readonly raisedMessages?: boolean;
   readonly clock: Clock;
   readonly isPooled?: boolean;

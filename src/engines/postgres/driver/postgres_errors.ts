@@ -125,7 +125,6 @@ function codeOf(error: unknown): string | null {
   return typeof error.code === "string" ? error.code : null;
 }
 
-/** Returns true if the code means that the connection was lost. The statement may have run. */
 function losesOutcome(code: string): boolean {
   return lostAfterSending.has(code) || code.startsWith("08") && code !== "08001";
 }

@@ -38,14 +38,12 @@ export interface PostgresJsConnectionOptions extends SessionParts {
   readonly listeners: { count: number };
   readonly alterations: { count: number };
   readonly notified?: (payload: string) => void;
-  /** Called once when the connection is lost. */
   readonly lost?: () => void;
 }
 
 /** How long opening or restoring a connection may exceed the wait limit, in milliseconds. */
 const graceMs = 1_000;
 
-/** The minimum time for an attempt to connect to one of several servers, in milliseconds. */
 const minAttemptMs = 500;
 
 /**

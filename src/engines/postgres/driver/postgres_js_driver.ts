@@ -61,7 +61,7 @@ export async function openPlan(plan: ConnectionPlan, given: PostgresOptions): Pr
   const replicas = await Promise.all(
     plan.replicas.map((url) => readConnectionPlan(url, environmentVariable)),
   );
-  // The position of one server says nothing about a read on another server.
+  // A replica is one server: a log position of one server does not apply to another server.
   if (replicas.some(({ servers }) => servers.length > 1)) {
     throw new Error("Cannot open the database: a replica has several hosts: name each in replicas");
   }

@@ -7,17 +7,11 @@ import { driverOptionRules, type DriverOptions } from "../../../db/driver_option
 export interface PostgresOptions extends DriverOptions {
   /** The maximum number of connections. Default: 10. */
   readonly maxConnections?: number | undefined;
-  /**
-   * The maximum number of connections for reads that can examine many rows: lists, counts,
-   * aggregates, includes. Default: half of the connections. Reads by key and writes use the rest.
-   */
+  /** Maximum connections for lists, counts, aggregates and includes. Default: half of all. */
   readonly maxReadConnections?: number | undefined;
   /** The time limit of a statement on the server, in milliseconds. Default: 15,000. */
   readonly statementTimeoutMs?: number | undefined;
-  /**
-   * The maximum number of additional server processes for a statement, the setting
-   * `max_parallel_workers_per_gather`. Default: 0, so a request never occupies several processors.
-   */
+  /** Maximum extra processes of a statement (`max_parallel_workers_per_gather`). Default: 0. */
   readonly maxParallelWorkers?: number | undefined;
   /** Receives a notice if the server cannot be reached. */
   readonly observe?: Observer | undefined;

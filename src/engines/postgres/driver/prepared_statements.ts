@@ -6,7 +6,7 @@ export interface BoundStatement {
 /** The maximum number of prepared statements, and of characters in all of them together. */
 const [maxStatements, maxLength] = [500, 500_000];
 
-/** If a limit is reached, a longer statement runs unprepared, without a new connection. */
+/** If the cache is full, a statement longer than this runs unprepared, without reconnecting. */
 const maxUsualLength = 10_000;
 
 export class PreparedStatements {

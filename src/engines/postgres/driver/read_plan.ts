@@ -1,7 +1,7 @@
 import type { Driver } from "../../../db/driver.ts";
 import type { UnboundStatement } from "../../../db/engine/engine.ts";
 
-/** Returns the generic plan of a statement, which depends on no values, and runs no statement. */
+/** Returns a statement's generic plan, which needs no values. Does not run the statement. */
 export async function readPostgresPlan(
   driver: Driver,
   { text, parameters }: UnboundStatement,

@@ -2,7 +2,6 @@ import type { Clock } from "../../../runtime/runtime.ts";
 import { changingFunctions } from "../connection/session_settings.ts";
 import type { PostgresConnection } from "./postgres_connection.ts";
 
-/** The age of the cached roles at which they are read again, in milliseconds. */
 const recheckMs = 1_000;
 
 /**

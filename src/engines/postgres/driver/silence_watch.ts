@@ -11,10 +11,7 @@ const changesLimit = /\bstatement_timeout\b/i;
 const isLocal = /\bLOCAL\b|, true\)/i;
 const endsTransaction = /(?:^|;)(?:COMMIT|ROLLBACK)(?:;|$)/;
 
-/**
- * Notices that a server is gone although the connection was not closed. The server ends each
- * statement after its time limit, so a longer silence means that no response will arrive.
- */
+/** Notices that a server is gone: it is silent for longer than the time limit of statements. */
 export class SilenceWatch {
   readonly #clock: Clock;
   /** Half of the permitted silence, in milliseconds. Null if the server has no time limit. */
@@ -22,7 +19,7 @@ export class SilenceWatch {
   readonly #lost: () => void;
   /** The part of the session in which another `statement_timeout` applies, or null. */
   #unlimited: "transaction" | "session" | null = null;
-  /** The steps of the timer without a response, or -1 if the current step has begun too early. */
+  /** The periods of `#stepMs` without a response. -1 if the period began before the statement. */
   #steps = 0;
   #isIdle = true;
   #cancel: (() => void) | null = null;
@@ -45,12 +42,11 @@ export class SilenceWatch {
     }
   }
 
-  /** Called for each part of a response. */
   hears(): void {
     this.#steps = Math.min(this.#steps, 0);
   }
 
-  /** Called when no statement waits. The timer still runs, because a timer for each costs 2 µs. */
+  /** Called when no statement waits. The timer continues: a timer for each statement costs 2 µs. */
   end(): void {
     this.#isIdle = true;
   }

@@ -43,7 +43,6 @@ async function requireNoService(label: string, connection: Connection): Promise<
   );
 }
 
-/** Returns the installed parts in the order of their removal: triggers before their functions. */
 async function partsOf(connection: Connection): Promise<readonly RemovablePart[]> {
   const triggers = await selectNamed(
     connection,

@@ -26,12 +26,10 @@ export interface PostgresStoreParts extends Pick<Runtime, "clock" | "random"> {
   readonly schema: string;
 }
 
-/** The timeout of an operation, in milliseconds. */
 export const operationMs = 3_000;
 
 /** The minimum time, in ms, to find out if a commit with a lost acknowledgement happened. */
 const proofMs = 500;
-/** The time between two sweeps, in milliseconds, and the number of records in one statement. */
 const [sweepPauseMs, sweepSize] = [60_000, 1_000];
 
 /** A commit with more keys locks the whole store, because the server's lock table is limited. */

@@ -112,7 +112,7 @@ export const postgresMigrationsEngine: MigrationsEngine = {
   },
 };
 
-/** Only a wait for a table's lock has a limit, because later requests wait, too. */
+/** Only waits for table locks have a limit: requests to a table wait while a migration waits. */
 const serverLock: readonly string[] = [
   "SET LOCAL lock_timeout = 0",
   "SET LOCAL statement_timeout = 0",

@@ -4,10 +4,7 @@ import type { WrittenPart } from "../../../db/engine/migrations_engine.ts";
 import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
 import { postgresLockOf } from "./statement_locks.ts";
 
-/**
- * Moves index builds, and steps that read all rows of a table, to a second file as non-blocking
- * steps, each of which commits alone.
- */
+/** Moves index builds and steps that read all rows to a second file without a transaction. */
 export function postgresWrittenParts(steps: readonly MigrationStep[]): readonly WrittenPart[] {
   const created = new Set(steps.flatMap(({ sql }) => create.exec(sql)?.[1] ?? []));
   // A foreign key of a new table can refer to a column that only the second part makes unique.

@@ -26,20 +26,16 @@ export interface ReplicaParts {
   readonly notice: (message: string) => void;
 }
 
-/** The maximum time that a read waits for a replica, in milliseconds. */
 const waitLimitMs = 50;
-/** The time between two readings of a replica's position, in milliseconds. */
 const readAgainMs = 2;
 /** The time for which no read uses a replica after a failure, in milliseconds. */
 const leftOutMs = 1_000;
 const noticeAgainMs = 60_000;
 
-/** A standby server. */
 export class Replica implements DriverReplica {
   readonly counts: ReplicaCounts = { read: 0, late: 0, failed: 0 };
   readonly driver: Driver;
   readonly #parts: ReplicaParts;
-  /** The position that the replica certainly has reached. */
   #reached = 0;
   #reading: Promise<void> | null = null;
   #readAtMs = -Infinity;

@@ -27,7 +27,6 @@ export class Replicas {
     this.#primary = primary;
   }
 
-  /** Returns a connection that reads on a standby, or on `primary` if no standby can be used. */
   reads(
     limits: ReadLimits,
     primary: Connection,
@@ -60,7 +59,6 @@ export class Replicas {
     };
   }
 
-  /** Returns the replica whose turn it is, or null if none can be used. */
   #next(): Replica | null {
     const usable = this.all.filter(({ isUsable }) => isUsable);
     return usable[this.#turn++ % usable.length] ?? null;
@@ -92,10 +90,7 @@ function isLimit(error: unknown): boolean {
 
 const limits: ReadonlySet<string> = new Set(["too-slow", "too-large", "overloaded"]);
 
-/**
- * With `synchronous_commit` off, commits are confirmed before the log is flushed, so a read must
- * wait for the insert position. Otherwise, the flush position is enough.
- */
+/** If `synchronous_commit` is off, commits precede the flush: only the insert position counts. */
 const committed: Statement = {
   text: `SELECT CASE current_setting('synchronous_commit') WHEN 'off'
     THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END - '0/0'::pg_lsn,

@@ -26,7 +26,7 @@ function cell(value: SqlValue, column: ColumnInfo): string {
   if (value === null) return "null";
   if (value instanceof Uint8Array) return JSON.stringify(`\\x${bytesToHex(value)}`);
   if (!isDocument(column)) return JSON.stringify(String(value));
-  // `jsonb` rejects an unreadable document. The image has `[]`: filters find values in neither.
+  // `jsonb` rejects an unreadable document. As filters match nothing in it, the image has `[]`.
   const document = String(value);
   return isUnreadableDocument(document) ? "[]" : withCastableNumbers(document);
 }

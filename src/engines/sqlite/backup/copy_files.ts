@@ -5,7 +5,6 @@ export interface FileCopy {
   readonly copy: string;
 }
 
-/** How long a copy waits for other writers, in milliseconds. */
 const maxLockWaitMs = 5_000;
 
 /**

@@ -105,8 +105,7 @@ async function installTriggers(
     if (isInstalled(wanted, temporary)) return { lifetime: "temporary", isFresh: false };
     await dropOurs(temporary, "temp", connection);
   }
-  // Triggers store copies of the rows that a write can replace. Old copies are deleted, because
-  // rows can have changed without triggers.
+  // Deletes copies of rows that triggers stored: the rows can have changed without triggers.
   await connection.query({
     text: `DELETE FROM "_service_replaced" WHERE "table" = ?`,
     values: [recorded.name],

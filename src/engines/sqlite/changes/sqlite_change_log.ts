@@ -29,9 +29,9 @@ export async function openSqliteChangeLog(options: SqliteChangeLogOptions): Prom
   return log;
 }
 
-/** The maximum number of changes in a step, because reading a step blocks the process. */
+/** The maximum number of changes that one read returns, because a read blocks the process. */
 const maxPerStep = 500;
-/** The size at which a step ends, in bytes of row images, because a step is read into memory. */
+/** One read ends at this size, in bytes of row images, because its changes are kept in memory. */
 const maxBytesPerStep = 16 * 1024 * 1024;
 const maxPerPurge = 5_000;
 /** The maximum number of attempts to read while the result is empty and other writes commit. */

@@ -28,10 +28,7 @@ type ApplicationFunction =
 
 export type ApplicationFunctions = readonly ApplicationFunction[];
 
-/**
- * An export is a function, an object `{ call, deterministic }`, or an aggregate
- * `{ start, step, result }`.
- */
+/** An export is a function, an object `{ call, deterministic }`, or `{ start, step, result }`. */
 export async function importFunctions(url: string | null): Promise<ApplicationFunctions> {
   if (url === null) return [];
   return Object.entries(await importModule(url)).map(([name, given]) => {

@@ -12,7 +12,7 @@ export interface FilePresenceOptions {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** Checks that the path still leads to the open file, because other writes would be lost. */
+/** Checks that the path still leads to the open file. Writes to a replaced file would be lost. */
 export class FilePresence {
   readonly #file: SqliteFile;
   readonly #options: FilePresenceOptions;

@@ -27,7 +27,6 @@ import {
 } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 
-/** Opens a file, with another library if the file's triggers or views require that. */
 export async function openSqliteFile(
   library: SqliteLibrary,
   path: string,

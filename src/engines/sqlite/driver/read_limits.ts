@@ -69,7 +69,7 @@ export function tooLargeError(): DatabaseError {
 
 /** The time limit of a statement. The first check of the time determines the limit. */
 export interface TimeLimit {
-  /** In ms after the first check, at `now`. `sorts` is true if a sort can follow the read. */
+  /** In ms from `now`, the time of the first check. `sorts` is true if a sort may follow. */
   limitMs(now: number, sorts: boolean): number;
   isCancelled(): boolean;
   spent(ms: number): void;
@@ -139,7 +139,6 @@ export function fixedTimeLimit(limitMs: number, isCancelled: () => boolean): Tim
   return { limitMs: () => limitMs, isCancelled, spent() {} };
 }
 
-/** The longest time limit of a read in the main thread, in milliseconds. */
 const maxInlineMs = 10;
 /** The shortest time limit of a read in the main thread, in ms. Reads by an index need less. */
 const minInlineMs = 0.25;

@@ -31,7 +31,6 @@ export interface ActingDriverParts extends PostgresReadDependencies, Transaction
 
 /** Runs each statement in the name of an identity. Only quick reads share a transaction. */
 export class ActingDriver implements Driver {
-  /** The service's own driver. Missing if this driver runs the service's own statements. */
   readonly base?: Driver;
   readonly dialect: Dialect;
   readonly label: string;
@@ -216,7 +215,7 @@ export class ActingDriver implements Driver {
     return result ?? { rows: [], changed: 0 };
   }
 
-  /** Adds the role to the SQL, because Postgres plans a statement again for another role. */
+  /** Adds the role to the SQL. So each role has a prepared statement, and none is planned again. */
   #ofRole(statement: Statement): Statement {
     return { ...statement, text: `${statement.text} --${JSON.stringify(this.#identity.role)}` };
   }

@@ -17,7 +17,6 @@ export interface ReaderThreadOptions {
   readonly library: SqliteLibrary["source"];
   readonly additions: ConnectionAdditions;
   readonly clock: Clock;
-  /** Aborts the start of the thread. `startReaderThread` then rejects. */
   readonly signal: AbortSignal;
   onAnswer(answer: Exclude<ReaderAnswer, string>): void;
   onEnd(error: unknown): void;

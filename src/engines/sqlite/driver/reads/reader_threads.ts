@@ -33,7 +33,6 @@ interface Job extends SlowRead {
   thread: ReaderThread | null;
   waitedMs: number;
   stopWatch: () => void;
-  /** Resolves or rejects the promise of the read. A second call has no effect. */
   readonly finish: (outcome: () => QueryResult) => void;
 }
 
