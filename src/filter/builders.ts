@@ -130,10 +130,7 @@ export function isNotNull<Of = AnyTable>(column: ColumnLike<unknown, Of>): Filte
   return nullTest(columnInfoOf(column), false);
 }
 
-/**
- * Builds a filter for the rows whose string matches the pattern. `%` is any string, `_` is any
- * character, `\` escapes. Case matters.
- */
+/** Builds a filter for strings that match the pattern (`%`, `_`, `\` escapes). Case matters. */
 export function like<Of = AnyTable>(
   column: ColumnLike<string, Of>,
   pattern: FilterValue<string>,

@@ -26,19 +26,13 @@ export type Filter<Of = AnyTable> =
   // Only for TypeScript, which checks the table. The property never exists.
   & { readonly tableName?: Of };
 
-/**
- * A filter node that compares a column. `values` has as many items as the operator takes:
- * JavaScript values of the column, or operands for a value in a document.
- */
+/** A filter node that compares a column. `values` are the operands that the operator takes. */
 export interface Comparison {
   /** Distinguishes a comparison from other filter nodes. */
   readonly kind: "compare";
   /** The compared column. */
   readonly column: ColumnInfo;
-  /**
-   * The names that lead from the column to the compared value in its JSON document. Absent if the
-   * column's whole value is compared. Only the database evaluates a comparison with a path.
-   */
+  /** The path from the column to a value in its JSON document. Absent for the whole value. */
   readonly path?: JsonPath;
   /** The operator. */
   readonly operator: Operator;
@@ -60,10 +54,7 @@ export interface Related {
   readonly once?: boolean;
 }
 
-/**
- * A filter node that inverts its term. It matches every row that does not match the term, including
- * rows for which the term is unknown because of NULL.
- */
+/** A filter node that inverts its term. Rows with an unknown result (NULL) match as well. */
 export interface Not {
   /** Distinguishes a negation from other filter nodes. */
   readonly kind: "not";

@@ -6,10 +6,7 @@ import { createOperatorRegistry } from "../operators/operator_registry.ts";
 import type { CertifiedComparisons } from "./certified_comparisons.ts";
 import { createInMemoryMatcher } from "./in_memory_matcher.ts";
 
-/**
- * A filter as JSON, for a client that evaluates it on rows that the service has not stored yet.
- * Only the service knows the result of a term of the kind `unknown`.
- */
+/** A filter as JSON, which a client can evaluate. Only the service can decide `unknown` terms. */
 export type DescribedFilter =
   | { readonly kind: "all" | "none" | "unknown" }
   | { readonly kind: "and" | "or"; readonly terms: readonly DescribedFilter[] }
@@ -52,10 +49,7 @@ export function describeFilter(
   }
 }
 
-/**
- * Evaluates a described filter on a row, whose values may have any form that a request body may
- * have. Returns null if only the service knows the result, for instance without a compared field.
- */
+/** Evaluates a described filter on a row in request form. Null if only the service can decide. */
 export function matchesDescribed(
   filter: DescribedFilter,
   row: Readonly<Record<string, unknown>>,

@@ -64,10 +64,7 @@ function ofComparison(
   return isEquality && isCertain(comparison) ? values.map((value) => ({ column, value })) : null;
 }
 
-/**
- * Returns the list of alternatives that fewer rows can meet: terms of the primary key, or else the
- * list with fewer alternatives.
- */
+/** Prefers terms of the primary key, and otherwise the list with fewer terms. */
 function better(
   left: readonly EqualityTerm[] | null,
   right: readonly EqualityTerm[] | null,

@@ -18,16 +18,11 @@ export type OperatorTakes =
   | "text"
   | "pattern"
   | "query"
-  /** true or false. */
   | "flag"
-  /** A whole number. */
   | "count"
   | "texts";
 
-/**
- * A filter operator: its symbols, its operands, and its evaluation in SQL and in memory. Tests in
- * `tests/invariants` verify that both evaluations have equal results.
- */
+/** A filter operator: its symbols, its operands, and its evaluation in SQL and in memory. */
 export interface Operator {
   /** The first symbol is the operator's name, and the others are aliases. */
   readonly symbols: readonly [string, ...string[]];

@@ -232,7 +232,7 @@ export class SqliteTransaction implements Connection {
 
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
-    // The transaction is already rolled back, so the statement would be committed without it.
+    // The transaction is already rolled back, so the statement would be committed separately.
     if (this.#lost !== null) return Promise.reject(this.#lost);
     try {
       if (this.#writer.kindOf(statement.text) === "boundary") refuseTransactionBoundary();

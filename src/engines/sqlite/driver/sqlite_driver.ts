@@ -58,7 +58,6 @@ export class SqliteDriver implements Driver {
   readonly #writes: GroupCommit | null;
   readonly #turn: CrossProcessWriteLock | null;
   readonly #guard: TransactionGuard = transactionGuard();
-  /** Checks that the path still leads to the open file. Null for a temporary file. */
   readonly #presence: FilePresence | null;
   readonly #limited: LimitedReads;
   readonly #readFreely: RunLimitedRead;

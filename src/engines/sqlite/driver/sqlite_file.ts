@@ -124,7 +124,6 @@ interface OpenConnectionOptions {
   readonly readOnly: boolean;
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly functions: ApplicationFunctions;
-  /** Absolute paths of SQLite extensions. */
   readonly extensions: readonly string[];
 }
 

@@ -13,10 +13,7 @@ import {
   temporarySequenceTable,
 } from "../../../db/installed/removable_parts.ts";
 
-/**
- * Returns the new journal mode, or null if there was nothing to remove. WAL mode ends if the file
- * had another mode before. Throws a plain Error if another program has the file open.
- */
+/** Returns the new journal mode, or null if nothing was removed. Throws if the file is in use. */
 export function uninstallFromFile(path: string, announce: AnnounceRemoval): string | null {
   try {
     return withFile(path, (file) => {

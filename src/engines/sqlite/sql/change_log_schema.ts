@@ -34,10 +34,7 @@ export interface SqliteTrigger {
   readonly text: string;
 }
 
-/**
- * Returns the triggers in the order of their creation, because SQLite runs the last trigger first.
- * The triggers use only built-in functions, because every program that writes runs them.
- */
+/** Returns triggers with only built-in functions, in order of creation: the last runs first. */
 export function sqliteLogTriggers(
   table: RecordedTable,
   lifetime: "permanent" | "temporary",

@@ -74,10 +74,7 @@ function membersText(columns: readonly ImageColumn[], valueOf: (name: string) =>
   return `json_object(${members.join(", ")})`;
 }
 
-/**
- * Returns SQL for a second line with the exact floating-point numbers, which JSON would round. One
- * query converts all columns, so that each writing program compiles the long expression only once.
- */
+/** Returns SQL for a second line with the exact floating-point numbers, which JSON would round. */
 function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => string): string {
   const types = columns.map(({ name }) => `typeof(${valueOf(name)})`);
   const values = columns.map(({ name }) =>

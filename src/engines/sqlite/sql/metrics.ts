@@ -28,10 +28,7 @@ function ofIntegers(column: ColumnInfo, metric: (sum: Fragment) => Fragment): Fr
   return sql`CASE typeof(${sum}) WHEN 'real' THEN 'inexact' ELSE ${metric(sum)} END`;
 }
 
-/**
- * Computes exact sums, because SQLite's `sum()` fails beyond 64 bits and adds decimals as doubles.
- * An exact number is a {@link toSortableDecimal} string until it is decoded.
- */
+/** Computes exact sums, as SQLite's `sum()` fails beyond 64 bits and adds decimals as doubles. */
 export const sqliteMetrics: MetricDialect = {
   // In an existing NOCASE column, the minimum could be any of several equal strings.
   extreme: (name, column) => {

@@ -7,7 +7,6 @@ import { shadowTables } from "./shadow_tables.ts";
 export interface ListedTable {
   readonly name: string;
   readonly withoutRowid: boolean;
-  /** The CREATE TABLE or CREATE VIEW statement. */
   readonly sql: string;
 }
 
