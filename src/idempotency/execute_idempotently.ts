@@ -23,7 +23,6 @@ interface IdempotentRequest {
   readonly method: string;
   /** The path in a normal form, because clients can percent-encode it differently. */
   readonly path: string;
-  /** The raw query without the question mark. */
   readonly query: string;
   readonly ifMatch: string | null;
   /** Identifies the readable fields; empty if these do not depend on the user. */
@@ -52,7 +51,7 @@ interface IdempotentWork {
 }
 
 export interface IdempotentAdmission {
-  /** Returns true if the limits will probably refuse the request. Takes no tokens. */
+  /** Returns true if a limit will probably refuse the request. Takes no tokens from the budget. */
   isDoubtful(): Promise<boolean>;
   admit(): void | Promise<void>;
   refund(): void;
@@ -215,10 +214,7 @@ export interface ResponseStorageLimits {
   readonly ttlMs: number;
 }
 
-/**
- * Returns the response to store, or null if it must not be replayed. If the client's storage is
- * used up, a long body is omitted, and the response expires early.
- */
+/** Null if the reply must not be replayed. Without storage left, a long body is omitted. */
 export function toStoredResponse(
   reply: Reply,
   share: string,

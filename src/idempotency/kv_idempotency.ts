@@ -18,10 +18,7 @@ export interface KvIdempotencyOptions {
   readonly leaseMs?: number;
 }
 
-/**
- * A response is stored after the commit of its write. If the process ends in between, a repeated
- * request is executed again after the claim has expired.
- */
+/** If the process ends between a write and the storing of its response, a retry writes again. */
 export class KvIdempotency implements IdempotencyStore {
   readonly #options: KvIdempotencyOptions;
   /** The owners of claims that were released during a store failure. No renewal may revive them. */

@@ -40,7 +40,6 @@ export class TableIdempotency implements IdempotencyStore {
     this.#options = options;
   }
 
-  /** Creates the table if it is missing. Also called by the first claim. */
   async prepare(): Promise<void> {
     this.#preparation ??= asStoreErrors(() =>
       createTables(this.#options.driver, [tableInfoOf(records)], [index])
@@ -48,7 +47,6 @@ export class TableIdempotency implements IdempotencyStore {
     try {
       await this.#preparation;
     } catch (error) {
-      // After a failure, the next call tries again.
       this.#preparation = null;
       throw error;
     }
@@ -104,7 +102,6 @@ export class TableIdempotency implements IdempotencyStore {
     );
   }
 
-  /** Deletes expired responses from time to time. They are never returned, but use space. */
   async #purgeRarely(): Promise<void> {
     const now = this.#options.clock.now();
     if (now < this.#nextPurgeAt) return;
@@ -146,7 +143,6 @@ export class TableIdempotency implements IdempotencyStore {
       : { kind: "finished", fingerprint, answer: JSON.parse(answer) as StoredAnswer };
   }
 
-  /** Assigns a record to the given claim, unless the record has changed since `found` was read. */
   async #takeOver({ id, owner, fingerprint }: IdempotencyClaim, found: Found): Promise<boolean> {
     const { changed } = await this.#run(
       sql`UPDATE ${name} SET owner = ${owner}, fingerprint = ${fingerprint}, answer = NULL,
@@ -173,7 +169,7 @@ export class TableIdempotency implements IdempotencyStore {
   }
 
   #bound(moment: SqlValue): Fragment {
-    return this.#options.driver.dialect.boundStored(moment, momentColumn);
+    return this.#options.driver.dialect.boundStored(moment, timestampColumn);
   }
 
   #run(fragment: Fragment): Promise<QueryResult> {
@@ -203,8 +199,7 @@ const records = table("_service_idempotency", {
 });
 
 const name = identifier("_service_idempotency");
-/** Describes `lease_until`, and also `expires_at`, because both are timestamp columns. */
-const momentColumn = columnInfoOf(records.leaseUntil);
+const timestampColumn = columnInfoOf(records.leaseUntil);
 const leaseUntil = rawSql("lease_until");
 const expiresAt = rawSql("expires_at");
 

@@ -4,7 +4,6 @@ import { boundedMap } from "../runtime/bounded_map.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** The state of a credential: its user, and when it expires, in milliseconds since 1970. */
 export interface CredentialState {
   readonly user: User;
   readonly expiresAt: number;
@@ -24,9 +23,9 @@ interface Trusted {
 }
 
 /**
- * A cache of credentials (sessions, API keys) that a store contains. A cached credential is trusted
- * for a short time, so that most requests need no round trip. A credential that another process
- * ends stays valid here for that time. If this process ends a credential, the cache refuses it.
+ * A cache of credentials (sessions, API keys), so that most requests do not read the store. A
+ * credential that another process ends stays valid here for a short time. If this process ends a
+ * credential, the cache refuses it.
  */
 export class CredentialCache {
   readonly #options: CredentialCacheOptions;
@@ -54,7 +53,7 @@ export class CredentialCache {
     return clock.elapsedMs() - readAt < recheckMs && clock.now() < expiresAt;
   }
 
-  /** Reads a credential. Concurrent requests share one read. */
+  /** Concurrent requests with the same credential share one read. */
   #read(text: string): Promise<Identification | null> {
     const running = this.#reading.get(text);
     if (running !== undefined) return running;

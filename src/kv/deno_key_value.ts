@@ -124,7 +124,6 @@ async function findProof(
   }
 }
 
-/** Timeout of reading the record that proves a commit, in milliseconds. */
 const proofMs = 500;
 
 function resultOf(
@@ -158,10 +157,10 @@ async function recheck(kv: RetryingKv, prepared: PreparedCommit, limit: Deadline
 }
 
 /**
- * Creates a {@link KeyValue} from a Deno KV, and adds guarantees that Deno KV lacks. Operations
- * have timeouts, and are repeated if another process has locked the file. Records disappear at
- * their expiry, not up to a minute later. If the acknowledgement of a commit is lost, the store is
- * read to find out if the commit happened. `release` is called when the store is closed.
+ * Creates a {@link KeyValue} from a Deno KV, with guarantees that Deno KV lacks: operations have
+ * timeouts, are repeated if another process has locked the file, and never return expired records.
+ * If the acknowledgement of a commit is lost, the store is read to find out if the commit happened.
+ * `release` is called when the store is closed.
  */
 export function createDenoKeyValue(
   kv: DenoKv,

@@ -20,10 +20,7 @@ export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
   readonly maxChanges?: number | undefined;
 }
 
-/**
- * Changes keys that many requests change at the same time. Separate commits would conflict (64
- * requests for one key took 2 s), so the waiting changes of a key share a read and a commit.
- */
+/** The waiting changes of a key share one commit, because separate commits would conflict. */
 export class HotKeys {
   readonly #store: KeyValue;
   readonly #options: HotKeysOptions;
@@ -38,10 +35,7 @@ export class HotKeys {
     this.#options = options;
   }
 
-  /**
-   * Changes a key's record. `change` also receives the values of `reads`. `change` must have no
-   * side effects: it is called again after a conflict. If `change` throws, the promise rejects.
-   */
+  /** `change` also receives the records of `reads`. It is called again after a conflict. */
   update<Result>(
     key: KeyValueKey,
     change: ComputeChange<Result>,
@@ -183,7 +177,7 @@ export class HotKeys {
     return ok;
   }
 
-  /** Retries after a conflict. Divides several keys into halves, to isolate the changed key. */
+  /** After a conflict, retries the keys in two halves, to isolate the key that changed. */
   async #retry(queues: readonly KeyQueue[], tries: number): Promise<void> {
     if (queues.length > 1) {
       const half = Math.ceil(queues.length / 2);

@@ -77,7 +77,6 @@ export function draftChanges(
         relatedMutations.push(one);
       }
     } catch (error) {
-      // Only this change has failed. Other changes do not depend on it.
       resolvers.push(() => update.reject(error));
     }
   }

@@ -35,7 +35,7 @@ export function keyNameForMessage(key: KeyValueKey): string {
   return `the key [${typeof first === "string" ? JSON.stringify(first) : typeof first}, …]`;
 }
 
-/** Returns a name as a key part. Replaces a long name by its hash: bytes never equal a name. */
+/** Returns a name as a key part. A long name becomes a hash in bytes, which no name equals. */
 export function namePart(name: string, maxBytes: number): KeyValueKeyPart {
   return Buffer.byteLength(name) <= maxBytes ? name : hashPart(name);
 }
@@ -45,7 +45,6 @@ export function hashPart(text: string): Uint8Array {
   return new Uint8Array(createHash("sha256").update(text).digest());
 }
 
-/** The maximum length of an encoded key in bytes, as in Deno KV. */
 const maxKeyBytes = 2_048;
 
 function encodePart(part: KeyValueKeyPart, key: KeyValueKey): string {

@@ -106,10 +106,7 @@ export interface KeyClaim {
   revoke(): Promise<void>;
 }
 
-/**
- * Claims a key for some time. Only one caller in all processes receives the claim; for the others,
- * the result is null. Rejects with a `StoreError`, without a claim, if the store fails.
- */
+/** Claims a key for some time. Returns null if a caller in any process already has the claim. */
 export async function claimKey(
   store: KeyValue,
   key: KeyValueKey,

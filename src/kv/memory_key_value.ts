@@ -126,7 +126,6 @@ class MemoryRecords {
 
   #makeRoom(prepared: readonly PreparedRecord[]): void {
     const records = prepared.flatMap(([code, record]) => record === null ? [] : [{ code, record }]);
-    // A commit that only deletes records is never refused.
     if (records.length === 0) return;
     const sum = (some: typeof records) =>
       some.reduce((bytes, { code, record }) => bytes + sizeOf(code, record), 0);

@@ -75,7 +75,7 @@ async function openConfigured(
     return "commit" in option ? option : createDenoKeyValue(option, runtime);
   }
   if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
-  // The command line and the ledger of paid credits do not check this option themselves.
+  // Checked again here: the command line and the credits ledger do not check the option.
   requireStoreLocation(option);
   if (isDatabaseUrl(option)) return await openInDatabase(option, runtime);
   if (isOnDenoDeploy(runtime) && isStoreFile(option)) {

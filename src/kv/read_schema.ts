@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import type { SchemaObject } from "../runtime/files/deno_kv_tables.ts";
 
-/** Uses Deno KV's SQLite: closing the file in another SQLite library would release its locks. */
+/** Reads with Deno KV's SQLite. Another library would release its locks when closing the file. */
 export function readSqliteFileSchema(path: string): readonly SchemaObject[] {
   const database = openReadOnly(path);
   try {

@@ -1,6 +1,6 @@
 export class RecordsByClient {
   readonly #shares = new Map<string, Share>();
-  /** The clients by the bit length of their total size, so that a large client is found quickly. */
+  /** The clients by the bit length of their total size, so that the largest are found quickly. */
   readonly #byMagnitude: readonly Set<string>[] = Array.from({ length: 33 }, () => new Set());
   #bytes = 0;
 

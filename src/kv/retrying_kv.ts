@@ -192,7 +192,6 @@ class CircuitBreaker {
     return operation;
   }
 
-  /** Records a response of the store, even if its operation has already missed its deadline. */
   recordAnswer(operation: StartedOperation): void {
     this.#answeredAt = this.#clock.elapsedMs();
     this.#isOpen = false;
@@ -207,7 +206,6 @@ class CircuitBreaker {
     }
   }
 
-  /** Records that the deadline of an operation has passed. Its response may still arrive later. */
   recordTimeout(operation: StartedOperation): void {
     if (this.#pending.has(operation)) this.#isOpen = true;
   }
@@ -235,10 +233,8 @@ class CircuitBreaker {
   }
 }
 
-/** Time without a response after which the store is probed, in milliseconds. */
 const silenceMs = 500;
 
-/** Maximum number of operations sent between two responses. In an outage, all of them fail. */
 const maxBetweenAnswers = 64;
 
 /** Milliseconds between two probes. The pause doubles, because Deno's client retries each probe. */

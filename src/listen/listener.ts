@@ -69,10 +69,9 @@ export interface Server {
 }
 
 /**
- * Starts a listener that serves `app`. `Deno.serve` stops forever when the process runs out of file
- * descriptors, which any client can cause by idle connections. The listener then listens again when
- * descriptors are free. Throws an Error with the reason if the first attempt fails, for example
- * because the port is in use.
+ * Starts a listener that serves `app`. If the process runs out of file descriptors, `Deno.serve`
+ * stops forever, so the listener listens again when descriptors are free. Throws an Error if the
+ * first attempt fails, for example because the port is in use.
  */
 export function listen(app: Listenable, options: ListenOptions, runtime: Runtime): Server {
   const { port: wanted, host, reusePort, onListen, stopDeadlineMs } = readListenOptions(options);
@@ -172,7 +171,6 @@ interface Serving {
 
 function firstSocket(address: ListenAddress, serving: Serving): Socket {
   try {
-    // Processes can share a port only under `--unstable-net`.
     if (address.reusePort && !("listenDatagram" in Deno)) {
       throw new Error("reusePort needs Deno with --unstable-net");
     }
@@ -218,7 +216,7 @@ function openSocket(address: ListenAddress, { answer, runtime }: Serving): Socke
 }
 
 function endingConnection(response: Response): Response {
-  // After an upgrade, the connection no longer carries HTTP. The response cannot be copied.
+  // After an upgrade (101), the connection no longer carries HTTP. Its response cannot be copied.
   if (response.status === 101) return response;
   // The headers of a response from `fetch` cannot be changed, so the response is copied.
   const headers = new Headers(response.headers);

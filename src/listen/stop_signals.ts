@@ -1,6 +1,6 @@
 export type StopSignal = "SIGTERM" | "SIGINT";
 
-/** Calls `stop` at SIGTERM or SIGINT. `reachedChildren`: child processes received the signal. */
+/** Calls `stop` at SIGTERM or SIGINT. `reachedChildren` is true if child processes got it, too. */
 export function onStopSignals(
   stop: (signal: StopSignal, reachedChildren: boolean) => void,
 ): () => void {

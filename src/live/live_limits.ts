@@ -13,7 +13,6 @@ export const liveLimits = {
   groupMemory: { perAggregate: 12 * mebibyte, perIdentity: 32 * mebibyte, inAll: 128 * mebibyte },
   /** Approximate limit of a page, a batch of events or a result. A single row may be larger. */
   maxEventBytes: mebibyte,
-  /** Maximum size of one row in bytes. The service does not send larger rows. */
   maxRowBytes: 16 * mebibyte,
   queryTimeoutMs: 5_000,
   maxHeldRows: 10_000,

@@ -19,8 +19,7 @@ export interface LiveView {
   readonly shown: readonly ShownRelation[];
   readonly rights: readonly ViewRight[];
   /**
-   * Returns the rows as clients see them. Returns a promise if related rows must be read. If these
-   * are too many, returns only the first rows. Reads count against the limits of `identity`.
+   * Returns rows as clients see them; only the first ones if too many related rows must be read.
    */
   present(rows: readonly Row[], identity: string): MaybePromise<readonly Row[]>;
 }
@@ -53,7 +52,7 @@ export interface LiveQuery {
   readonly view: LiveView;
 }
 
-/** A window: its sort order, which ends with the primary key, and its maximum number of rows. */
+/** A window: the first `limit` rows in `order`, which ends with the primary key. */
 export interface WindowQuery {
   readonly order: readonly OrderKey[];
   readonly limit: number;

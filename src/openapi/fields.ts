@@ -50,7 +50,6 @@ export interface FieldSchema {
   readonly perUser?: true;
 }
 
-/** Returns the fields that responses can contain: selectable columns, then computed fields. */
 export function fieldsOf(resource: Resource): readonly FieldSchema[] {
   const columns = resource.fields.selectable.map((column) => fieldOf(column, resource));
   const computed = resource.computed.fields.map(([name]): FieldSchema => ({

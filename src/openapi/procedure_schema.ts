@@ -19,7 +19,6 @@ export interface ProcedureSchema {
   readonly output: JsonSchema;
 }
 
-/** `name` is the resource's name in the names of components. */
 export interface OperationFacts {
   readonly resource: Resource;
   readonly name: string;

@@ -14,10 +14,7 @@ export type CursorPosition =
   | ({ readonly kind: "counted" } & CountedPosition)
   | RowPosition;
 
-/**
- * A position in an order whose sort key values can differ between two statements: the number of
- * rows before the position, and a hash of the last of these rows.
- */
+/** A position as a number of rows, for orders whose values can differ between two statements. */
 export interface CountedPosition {
   readonly rows: number;
   /** The number of rows directly before the position that the next page reads and compares. */

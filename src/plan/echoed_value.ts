@@ -1,9 +1,6 @@
 import type { Assignments } from "./plan.ts";
 
-/**
- * A value from a body that may be the value that the client has read from the row. In this case the
- * stored value stays unchanged, even if it is invalid for the column's kind or has another form.
- */
+/** A value from a body. If it equals the row's value as clients read it, the stored value stays. */
 export class EchoedValue {
   readonly given: unknown;
   /** The value as the column's kind parsed it, or undefined if the value is invalid. */

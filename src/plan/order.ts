@@ -150,10 +150,7 @@ export function orderProblem(item: string, reason: string): Problem {
   return invalidParameter(`Cannot order by "${item.slice(0, 20)}"${reason}`);
 }
 
-/**
- * Returns true if a position in this order must be a number of rows, because the values of a column
- * (for instance an expression of a view) can differ between statements. Key columns never vary.
- */
+/** Returns true if a column's values can differ between statements, so that cursors count rows. */
 export function isCounted(order: readonly OrderKey[]): boolean {
   return order.some(({ column }) => column.varies && !column.primaryKey);
 }

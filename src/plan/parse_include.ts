@@ -200,7 +200,6 @@ function optionAt(text: string, at: number): OptionName | null {
   return (optionStart.exec(text)?.[1] ?? null) as OptionName | null;
 }
 
-/** Skips `character` and the white space around it. Returns false if another character is next. */
 function take(state: State, character: string): boolean {
   let at = state.at;
   while (isSpace(state.text, at)) at++;

@@ -14,10 +14,7 @@ export interface OrderKey {
   readonly isNullable?: true;
 }
 
-/**
- * A position in an order in which several rows can have equal values. The reader finds the first
- * row with the sort key values `values`, and skips `skip` rows from this row on.
- */
+/** A position among rows with equal values: `skip` rows after the first row with `values`. */
 export interface OffsetPosition {
   /** The stored values of the first sort keys. Empty if `skip` counts from the first row of all. */
   readonly values: readonly SqlValue[];
@@ -39,10 +36,7 @@ export interface PathColumn extends DocumentPath {
   readonly type: "number" | "text" | "boolean";
 }
 
-/**
- * A plan that reads rows in an order. The order ends in the primary key, or in all columns that can
- * be sorted if the table has no key.
- */
+/** A plan that reads rows. The order ends in the primary key, or else in all sortable columns. */
 export interface ReadPlan {
   readonly kind: "read";
   readonly table: TableInfo;
@@ -67,9 +61,7 @@ export interface ReadPlan {
 export interface PreviewSettings {
   /** The maximum length of a value: characters of a string or document, or bytes of binary data. */
   readonly length: number;
-  /**
-   * The truncated columns. Sort keys are truncated after the SELECT, because cursors contain them.
-   */
+  /** The truncated columns. Sort keys are truncated later, because cursors contain them whole. */
   readonly cut: ReadonlySet<ColumnInfo>;
 }
 
@@ -97,10 +89,7 @@ export interface RelatedPlan extends RelatedKeys {
   readonly byIndex: boolean;
 }
 
-/**
- * A plan that reads the rows that match a search, ordered by rank and then by key. Each result row
- * has the columns, and then the number of matches on all pages.
- */
+/** Reads matching rows, by rank and then key. The last value of each row counts all matches. */
 export interface SearchPlan {
   readonly kind: "search";
   readonly table: TableInfo;
@@ -132,10 +121,7 @@ export const incrementedValue: unique symbol = Symbol("one more");
 /** As a value in an update plan: the stored value stays. */
 export const keepStoredValue: unique symbol = Symbol("stored value");
 
-/**
- * The values of a write plan, by column: JavaScript values or the placeholders above. A column
- * without a value stays unchanged.
- */
+/** Values or placeholders (see above) to write, by column. Other columns stay unchanged. */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
 
 /** The values of a new row: JavaScript values or {@link databaseDefault}. */
@@ -153,7 +139,7 @@ export interface InsertPlan {
 }
 
 /**
- * A filter that each written row must match. Otherwise the statement fails as `outside-scope`. The
+ * A filter. If a written row does not match it, the statement fails as `outside-scope`. The
  * statement must return columns, and the dialect must have `requireRow`.
  */
 export type RequiredScope = Filter;
@@ -210,9 +196,7 @@ export interface AggregatePlan {
   readonly order: readonly OrderKey[];
   readonly limit: number;
   readonly isQuick?: true;
-  /**
-   * If present, the rows related to each key are a group. The group key is the index of the key.
-   */
+  /** If present, the rows related to each key are a group, whose key is the index of that key. */
   readonly relatedTo?: RelatedKeys;
 }
 

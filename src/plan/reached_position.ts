@@ -43,10 +43,7 @@ export function offsetPositionAfter(
   return { values: from.values, skip: from.skip + stored.length };
 }
 
-/**
- * Returns true if the database certainly treats two stored values as different. Returns false for
- * `a` and `A`, or `1.0` and `1.00`, because the database may treat them as equal.
- */
+/** Returns true if the database certainly treats two values as different, unlike `a` and `A`. */
 function certainlyDiffer(left: SqlValue, right: SqlValue, column: ColumnInfo): boolean {
   if (left === null || right === null) return left !== right;
   // A type without a column kind, such as an interval, can have several strings for one value.
@@ -83,10 +80,7 @@ export function countedPositionAt(rows: number): CountedPosition {
   return { rows, compared: 0, hash: positionHash("") };
 }
 
-/**
- * Returns the position `given` rows after `from`. `stored` begins with the last rows before `from`.
- * Throws a 400 if these rows have changed since `from` was created.
- */
+/** Throws a 400 if the rows before `from`, with which `stored` begins, have changed since then. */
 export function countedPositionAfter(
   from: CountedPosition,
   { stored, columns, order }: ReadRows,

@@ -6,10 +6,8 @@ export const powHeaders = {
   challengeType: "service-challenge-type",
 } as const;
 
-/** The only algorithm that the proof-of-work protocol offers. */
 export const powAlgorithm = "sha256";
 
-/** The maximum length of a nonce, in characters. */
 export const maxNonceLength = 64;
 
 export function hasLeadingZeroBits(digest: Uint8Array, bits: number): boolean {
@@ -21,5 +19,4 @@ export function hasLeadingZeroBits(digest: Uint8Array, bits: number): boolean {
   return zeros >= bits;
 }
 
-/** The characters of base64url in the order of their values. Nonces consist of these characters. */
 export const base64urlLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

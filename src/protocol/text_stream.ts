@@ -1,4 +1,3 @@
-/** Strings of at least this length, in UTF-16 units, are sent as streams. */
 export const minStreamedLength = 64 * 1024;
 
 const charactersOfPart = 64 * 1024;

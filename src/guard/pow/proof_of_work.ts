@@ -117,7 +117,7 @@ export class RequestProofOfWork {
     this.#guarded = guarded;
   }
 
-  /** Throws a 428 if work for the operation (`gate`) or the budget (`overflow`) is missing. */
+  /** Throws a 428 if a required solution is missing. `overflow`: the caller's budget is used up. */
   async require(
     demand: { readonly gate: boolean; readonly overflow: boolean },
     gates: readonly PowGate[],

@@ -6,7 +6,6 @@ export interface FingerprintedRequest {
   readonly method: string;
   /** The raw path: after decoding, different paths could be equal. */
   readonly path: string;
-  /** The raw query, without the question mark. */
   readonly query: string;
   readonly body: Uint8Array;
   readonly userId: string | null;
@@ -15,7 +14,7 @@ export interface FingerprintedRequest {
 /** Length of a fingerprint in bytes. 192 bits are too many for a collision search. */
 export const fingerprintBytes = 24;
 
-/** Returns a request's fingerprint. Hashes the lengths, so that no byte moves to another field. */
+/** Returns a request's fingerprint. Hashes each part with its length, so that parts cannot mix. */
 export function fingerprintOf(request: FingerprintedRequest): Uint8Array {
   const { method, path, query, body, userId } = request;
   // JSON distinguishes null from any id, and a lone surrogate from U+FFFD.

@@ -25,9 +25,8 @@ export interface Accounts {
 }
 
 /**
- * Disables or enables an account, and ends all its sessions. An account is disabled before its
- * sessions end, and enabled after that, so that no earlier session becomes valid again if the
- * process ends in between. One transaction is impossible, because sessions may be in another store.
+ * Disables or enables an account, and ends all its sessions. The sessions end while the account is
+ * disabled: if the process ends in between, no earlier session becomes valid again.
  */
 export async function setAccountDisabled(
   { id, isDisabled: wasDisabled }: Account,
@@ -57,10 +56,7 @@ export function userForResponse(
   return { id, email: email ?? null, name: name ?? null, roles: roles ?? [] };
 }
 
-/**
- * Returns a string that changes with an account's password. Stored sessions and reset links contain
- * this string, so a new password makes them invalid. The string reveals nothing about the password.
- */
+/** Returns a hash for sessions and reset links, which become invalid when the password changes. */
 export function passwordVersionOf(
   { id, passwordHash }: Pick<Account, "id" | "passwordHash">,
 ): string {

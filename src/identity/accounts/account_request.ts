@@ -5,7 +5,6 @@ import { type normalizeEmail, normalizeStoredEmail } from "../signups/normalize_
 export interface AccountRequest {
   readonly request: Request;
   readonly fields: AccountFields;
-  /** The client's IP address; null if unknown. */
   readonly address: string | null;
   /** The IP address, or IPv6 network, by which queues and counters distinguish clients. */
   readonly identity: string;

@@ -77,7 +77,7 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
     withRouteDescription(me, async (context: Context<RouteEnv>) => {
       const user = context.get("user") ?? null;
       const carried = sessionTokenOfRequest(context.req.raw, service.cookie);
-      // This call rejects if the store does not respond: `user: null` would mean a logged-out user.
+      // If the store is down, this call rejects: `user: null` would mean a logged-out user.
       if (user === null && carried !== null) await service.sessions.identify(carried.token);
       const headers = new Headers({ "cache-control": "no-store", "vary": variesByUser });
       const body = { user: user === null ? null : userForResponse(user) };

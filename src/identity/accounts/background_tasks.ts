@@ -11,7 +11,6 @@ export class BackgroundTasks {
 
   run(work: () => Promise<void>): void {
     const running = new Promise<void>((resolve) => runAfterPendingIo(resolve)).then(work)
-      // Reports errors only to the operator, because the client already has its response.
       .catch((error) => this.#observe({ kind: "account_work_failed", error }))
       .finally(() => this.#running.delete(running));
     this.#running.add(running);

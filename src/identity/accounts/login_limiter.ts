@@ -106,7 +106,6 @@ export function createLoginRisk(
     },
     async failed(subjects) {
       const counting = namesOf(subjects).map((name) => counters.add("login-failed", name));
-      // If the store does not respond, the failure remains uncounted.
       await Promise.all(counting).then(() => {}, ignoreStoreError);
     },
   };

@@ -34,7 +34,6 @@ export function createMails(
       // Other programs may have stored a name with a line break, which would start an email header.
       await send({ ...mail, user: { email, name: name?.replace(controls, " ") ?? null } });
     } catch (error) {
-      // Only the operator learns of the error. The client can request another email.
       observe({ kind: "mail_failed", mailKind, error });
     }
   };

@@ -215,7 +215,6 @@ function setOf(account: Account): KeyValueMutation {
   return { kind: "set", key: accountKey(account.id), value: account };
 }
 
-/** Returns the key of an account. The id is a UUID, so it is short enough for a key. */
 function accountKey(id: string): KeyValueKey {
   return ["account", id];
 }

@@ -66,7 +66,7 @@ export interface AccountAdministrationDependencies
 
 export interface AccountAdministration
   extends Pick<AccountService, "accounts" | "passwords" | "rules"> {
-  /** Ends all sessions of a user. A running service may still trust them for a short time. */
+  /** Ends all sessions of a user. A running service may still accept them for a short time. */
   endSessions(userId: string): Promise<void>;
 }
 

@@ -48,11 +48,10 @@ export function createPasswords(
   return {
     hash: (password: string, identity: string) =>
       inTurn(identity, () => hasher.hash(normalized(password))),
-    /** `hash` is null for a missing account: the check then takes equal time, and returns false. */
+    /** `hash` is null for a missing account. The check then takes as long as for any hash. */
     verify: (password: string, hash: string | null, identity: string) =>
       inTurn(identity, async () => {
         const fakeHash = await (fake ??= hasher.hash(bytesToBase64(runtime.random.bytes(32))));
-        // If the hash is missing or invalid, the check must take as long as for a valid hash.
         const isHash = hash !== null &&
           ("verify" in given ? hash !== "" : parseHash(hash) !== null);
         return await hasher.verify(normalized(password), isHash ? hash : fakeHash) && isHash;

@@ -34,8 +34,8 @@ export function readPasswordReset({ fields }: AccountRequest, { rules }: Account
 }
 
 /**
- * `POST /password/reset`: sets a new password, by the token from an e-mail. Ends all sessions and
- * starts none: another person may have read the e-mail. A signup's token also creates the account.
+ * `POST /password/reset`: sets a new password by the token of a reset or signup e-mail. Ends all
+ * sessions and starts none, because another person may have read the e-mail.
  */
 export async function resetPassword(
   call: AccountRequest,

@@ -64,7 +64,7 @@ function open(
     identify(request): MaybePromise<Identification | null> {
       const authorization = request.headers.get("authorization");
       if (authorization === null) return null;
-      // The whole header is the cache key, so that a known header is not parsed.
+      // The whole header is the cache key, so that a header that was verified before is not parsed.
       const known = tokens.get(authorization);
       if (known !== null) return known;
       if (!/^bearer(?: |$)/i.test(authorization)) return null;

@@ -65,7 +65,6 @@ function byKeySet(
   };
 }
 
-/** Reads a configured key. Throws a plain Error if no accepted algorithm can use the key. */
 function readPublicKey(key: string | PublicKey, accepted: readonly JwtAlgorithm[] | undefined) {
   let cause: unknown;
   try {
@@ -143,7 +142,6 @@ class KeySet {
     return this.#fetchedAt === before ? null : this.#known?.keys ?? null;
   }
 
-  /** Fetches the keys, unless the last attempt was less than `minPauseMs` ago. Never rejects. */
   async #fetchAfter(minPauseMs: number): Promise<void> {
     const now = this.#options.clock.elapsedMs();
     if (this.#fetching === null && now - this.#triedAt >= minPauseMs) {

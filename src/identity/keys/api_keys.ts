@@ -109,7 +109,6 @@ export class ApiKeys {
     const mutations = [{ kind: "set", key, value: record }] as const;
     // With the check, this write cannot restore a key that was just revoked.
     const write = { checks: [{ key, versionstamp }], mutations };
-    // If the store does not respond, the use remains unrecorded.
     await this.#store.commit(write).catch(ignoreStoreError);
   }
 }

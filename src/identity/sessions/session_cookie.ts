@@ -84,7 +84,6 @@ export class SessionCookie {
   }
 }
 
-/** Returns the last cookie of this name in a `Cookie` header, or null. Never throws. */
 export function cookieIn(header: string, name: string): string | null {
   const cookie = header.split(";").findLast((part) => part.trimStart().startsWith(`${name}=`));
   return cookie?.trim().slice(name.length + 1) ?? null;

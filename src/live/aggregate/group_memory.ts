@@ -31,7 +31,6 @@ export class GroupMemory {
       this.#sumOf(identity) + bytes <= perIdentity;
   }
 
-  /** Sets the number of bytes that an aggregate reserves. Returns false if there is no room. */
   hold(holder: GroupHolder, bytes: number): boolean {
     this.release(holder);
     const { perAggregate, perIdentity, inAll } = this.#limits;
@@ -62,7 +61,6 @@ export class GroupMemory {
     }
   }
 
-  /** Drops the groups of larger aggregates to make room. Returns false if the room is too small. */
   #makeRoom(identity: string | null, limit: number, bytes: number): boolean {
     while (this.#sumOf(identity) + bytes > limit) {
       let largest: readonly [GroupHolder, HeldGroups] | null = null;

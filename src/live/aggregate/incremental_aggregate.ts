@@ -18,7 +18,7 @@ import {
 } from "./maintained_group.ts";
 import type { AggregateColumns } from "../../plan/aggregate_columns.ts";
 
-/** Computes an aggregate incrementally, and says if the database's result could be different. */
+/** Keeps an aggregate current from row changes. Reports when the database's result could differ. */
 export class IncrementalAggregate {
   readonly #plan: MaintenancePlan;
   readonly #having: InMemoryMatcher;

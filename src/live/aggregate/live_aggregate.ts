@@ -32,7 +32,7 @@ interface LiveAggregateOptions extends SharedResultOptions {
   readonly aggregateQuery: LiveAggregateQuery;
 }
 
-/** Keeps an aggregate current in memory while this is exact, and otherwise reads the database. */
+/** Keeps an aggregate current in memory while the result is exact, and else reads the database. */
 export class LiveAggregate extends SharedResult<AggregateReadResult> implements GroupHolder {
   readonly #aggregateQuery: LiveAggregateQuery;
   readonly #memory: GroupMemory;

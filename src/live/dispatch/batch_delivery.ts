@@ -25,12 +25,12 @@ export interface Delivery {
 export class FanOut {
   #isUnderway = false;
 
-  /** True while only some subscribers have received the events of the current step of the log. */
+  /** True while a delivery has reached only some of the subscribers. */
   get isUnderway(): boolean {
     return this.#isUnderway;
   }
 
-  /** Sends each group's bytes. Before the next step, the caller must await the result. */
+  /** Sends each group's bytes. The caller must await the result before the next delivery. */
   deliver(
     groups: readonly SubscriberGroup[],
     to: Position | null,
@@ -84,7 +84,7 @@ function deliver(
   else subscriber.deliver(chunk, to);
 }
 
-/** The number of subscribers in a slice. Writing to all their sockets takes 2–3 ms. */
+/** The number of subscribers served before other requests run. Writing to them takes 2–3 ms. */
 const maxAtOnce = 100;
 
 /** The events of a batch for one group, in order. Null: not evaluated yet, or there is no event. */
@@ -121,7 +121,6 @@ export class BatchEvents {
     if (individual.size > 0) (this.#individual ??= new Map()).set(group, individual);
   }
 
-  /** Makes the group's clients discard their rows. Of several reasons, sends only the first. */
   invalidate(group: SubscriberGroup, reason: InvalidationReason): void {
     if (!this.#invalidations.has(group)) this.#invalidations.set(group, reason);
   }
@@ -146,7 +145,7 @@ export interface BatchDeliveryOptions {
   readonly fanOut: FanOut;
   /** The approximate maximum size of the events that a group receives together, in bytes. */
   readonly maxEventBytes: number;
-  /** The log position after the batch; null if more parts of the same step of the log follow. */
+  /** The log position after the batch; null if more batches of the same read of the log follow. */
   readonly to: Position | null;
 }
 
@@ -154,7 +153,6 @@ export interface BatchDeliveryOptions {
 export class BatchDelivery {
   readonly #events: BatchEvents;
   readonly #options: BatchDeliveryOptions;
-  /** The renderers by {@link rendererKey}. Groups with equal keys share the rendered events. */
   readonly #renderers = new Map<string, EventRenderer>();
   #position: string | null = null;
 
@@ -163,7 +161,6 @@ export class BatchDelivery {
     this.#options = options;
   }
 
-  /** Delivers the events. Returns a promise if it reads related rows or has many subscribers. */
   deliver(): MaybePromise<void> {
     this.#addToRenderers();
     const prepared = [...this.#renderers.values()].map((renderer) =>
@@ -265,7 +262,7 @@ export class BatchDelivery {
   }
 }
 
-/** Returns a key. Groups with equal keys have events with the same form, rows and `seq`. */
+/** Groups with an equal key send equal events: rows in the same form, with or without `seq`. */
 function rendererKey({ viewKey, isSentByStep }: SubscriberGroup): string {
   return isSentByStep ? `step ${viewKey}` : viewKey;
 }

@@ -92,7 +92,6 @@ export class BatchDispatch {
     this.isolate(includeGroup.groups, () => this.#affectedParents.add(change, includeGroup));
   }
 
-  /** Evaluates and delivers the events. Waits only if the database must evaluate or read rows. */
   finish(): MaybePromise<void> {
     return chain(this.#followRelations(), () => {
       for (const [group, rowChanges] of this.#rowChanges) {
@@ -115,7 +114,7 @@ export class BatchDispatch {
     );
   }
 
-  /** Restarts a group that may show the row: only a whole log step determines the row's event. */
+  /** Clients that may have the row start over: its event needs all changes of the log read. */
   #refusePart(group: SubscriberGroup, { before, after }: RowChange): void {
     const isShown = [before, after].some((image) =>
       image !== null && group.decide(image) !== false
@@ -229,7 +228,6 @@ export class BatchDispatch {
   }
 }
 
-/** The number of statements that evaluate filters at the same time, if the database can do this. */
 const maxConcurrentParts = 2;
 /** Limit of the estimated evaluation steps for one batch: a few seconds of work in the database. */
 const maxSteps = 8 * maxStepsOfPart;
@@ -253,7 +251,7 @@ function tooMuchWork(): Error {
   return new Error("The filters of the streams take too long for these changes");
 }
 
-/** Shared results may have read a state between `before` and `after`, so the row is reported. */
+/** Reports the row to shared results, which may have read a state between `before` and `after`. */
 function doubtAbsence({ transitionListeners }: SubscriberGroup, rowChange: RowChange): void {
   if (rowChange.between.length === 0) return;
   for (const listener of transitionListeners) listener.doubt(rowChange);

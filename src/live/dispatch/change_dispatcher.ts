@@ -14,7 +14,7 @@ import { IncludeGroup, SubscriberGroup } from "./subscriber_group.ts";
 
 interface TableGroups {
   readonly own: Set<SubscriberGroup>;
-  /** The groups of `own`, indexed by the column values that their filters require. */
+  /** Finds the groups of the table whose filters require the column values of a row. */
   readonly index: EqualityIndex<SubscriberGroup>;
   readonly dependent: Set<SubscriberGroup>;
   readonly includeGroups: Set<IncludeGroup>;
@@ -77,7 +77,6 @@ export class ChangeDispatcher {
     }
   }
 
-  /** Delivers a batch. Returns a promise only for database reads or for many subscribers. */
   publish(batch: ChangeBatch): MaybePromise<void> {
     const dispatch = new BatchDispatch(this.#options, batch, this.#fanOut);
     for (const change of batch.changes) {

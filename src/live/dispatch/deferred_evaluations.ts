@@ -4,7 +4,7 @@ import { evaluationSteps, type Matcher, sharedIdentity } from "../match/matcher.
 import { type RowChange, type Transition, transitionKind } from "../match/row_change.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** A row change that only the database can evaluate. `place` is the index of its future event. */
+/** A row change that only the database can evaluate. `place` is the index of its event. */
 interface DeferredEvaluation {
   readonly group: SubscriberGroup;
   readonly rowChange: RowChange;

@@ -3,10 +3,10 @@ import { HeldRows } from "../match/held_rows.ts";
 import type { Transition } from "../match/row_change.ts";
 import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
 
-/** The rows that a group's clients hold, with the exceptions of clients that read newer rows. */
+/** The rows that a group's clients have, with exceptions for clients that have read newer rows. */
 export class GroupHeldRows {
   #held: HeldRows = HeldRows.unknown();
-  /** Exceptions by client and row id: true if the client holds the row, null if this is unknown. */
+  /** Exceptions by client and row id: true if the client has the row, null if this is unknown. */
   readonly #exceptions = new Map<LiveSubscriber, Map<string, boolean | null>>();
 
   get held(): HeldRows {
@@ -22,7 +22,7 @@ export class GroupHeldRows {
     } else this.#addExceptions(subscriber, own);
   }
 
-  /** Removes a subscriber. Returns the rows that it read in a newer state; null if unknown. */
+  /** Returns the rows that the client has read in a newer state than the group; null if unknown. */
   leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
     const rest = this.#exceptions.delete(subscriber) ? null : this.#held.aheadOnly();
     // Changes do not update the held rows while there are no subscribers, so the rows are unknown.

@@ -9,15 +9,15 @@ export interface GroupListener {
 
 /** A live stream that has caught up with the feed, and now receives the events of its group. */
 export interface LiveSubscriber extends GroupListener {
-  /** Receives the bytes of events. `to` is the log position after a step, or null within a step. */
+  /** Receives events. `to` is the log position after them; null if more of the same read follow. */
   deliver(bytes: Uint8Array, to: Position | null): void;
-  /** Called if a step's events are too large to share. The stream then reads the changes itself. */
+  /** Called if events are too large to share. The stream then reads the changes itself. */
   lag(): void;
 }
 
-/** A member that receives transitions instead of event bytes: a shared result. */
+/** A shared result, which receives transitions instead of event bytes. */
 export interface TransitionListener extends GroupListener {
-  /** Receives transitions in order. `to` is null before the last part of a step. Never throws. */
+  /** Receives transitions. `to` is null if more of the same log read follow. Never throws. */
   receive(transitions: readonly Transition[], to: Position | null): void;
   /** Receives a row change for which the service did not evaluate the filter. Never throws. */
   doubt(rowChange: RowChange): void;

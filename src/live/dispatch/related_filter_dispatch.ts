@@ -41,7 +41,7 @@ export class RelatedFilterDispatch {
     // A shared result can have other rows than the clients, so it cannot use their events.
     for (const listener of group.transitionListeners) listener.doubt(rowChange);
     if (group.liveSubscribers.size === 0) return true;
-    // Events are created only for a complete step of the log.
+    // The evaluation needs the log position after the batch. A part of a log read has none.
     if (this.#batch.to === null) return false;
     this.#add(group, rowChange);
     return true;
@@ -54,7 +54,7 @@ export class RelatedFilterDispatch {
     for (const listener of group.transitionListeners) listener.invalidate("relation_overflow");
     if (group.liveSubscribers.size === 0) return true;
     const isNamed = change.kind !== "truncate" && change.kind !== "touch";
-    // A related row can make an unchanged row match. Only `held` shows if that row matched before.
+    // A related row can make an unchanged row match. Only the clients' rows show if it did before.
     if (!isNamed || this.#batch.to === null || heldRows?.held.isComplete !== true) return false;
     this.#affectedParents.add(change, group);
     return true;

@@ -31,12 +31,10 @@ export type InvalidationReason =
 
 /** Returns an event without an `id` line. Its JSON repeats the type of the `event` line. */
 export function eventText(type: EventType, data: Readonly<Record<string, unknown>>): string {
-  // Inserts the type as text into the JSON: a copy of `data` takes measurable time. `data` is never
-  // empty, and the JSON contains no line breaks.
+  // Inserts the type as text: a copy of `data` takes measurable time. `data` is never empty.
   return eventOf(type, writeJson(data).slice(1, -1));
 }
 
-/** Like {@link eventText}, but takes the event's data as JSON without the braces. */
 export function eventOf(type: EventType, members: string): string {
   return `event: ${type}\ndata: {"type":"${type}",${members}}\n\n`;
 }
@@ -66,7 +64,6 @@ export function retryText(delayMs: number): string {
 /** A server-sent comment, which keeps the connection alive and dispatches no event. */
 export const commentText = ":\n\n";
 
-/** Returns the UTF-8 bytes of the text. Streams share these bytes and never modify them. */
 export function toBytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }

@@ -21,7 +21,7 @@ import type { Row } from "../../schema/table_info.ts";
 import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import { type RowChange, rowChangeKey, type Transition } from "../match/row_change.ts";
 
-/** All members with the same live query. They share the evaluation of changes and the events. */
+/** The streams and shared results of one live query. They share evaluation and events. */
 export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   readonly key: string;
   /** Groups that send rows in the same form have equal keys, whatever their filters are. */
@@ -65,7 +65,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     return this.#liveSubscribers;
   }
 
-  /** True if all changes of a log step are rendered together, because related rows must be read. */
+  /** True if all changes of a log read are rendered together, because related rows must be read. */
   get isSentByStep(): boolean {
     return this.includeGroup !== null || this.heldRows !== null;
   }

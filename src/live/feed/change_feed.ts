@@ -5,7 +5,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { orderByTransaction, RingBuffer, type RingBufferLimits } from "./change_history.ts";
 
-/** A batch of the change feed: the changes of one step (one read of the log), or a part of them. */
+/** A batch of the change feed: the changes of one read of the log (a step), or a part of them. */
 export interface ChangeBatch {
   readonly changes: readonly Change[];
   readonly to: Position | null;
@@ -78,7 +78,7 @@ export class ChangeFeed {
     return coversPosition(this.position, position);
   }
 
-  /** Makes the feed read if the log ends before `published`, e.g. after a database restore. */
+  /** Reads the log if its `end` is before the position `published`, e.g. after a restore. */
   async expect(published: Position, end: Position): Promise<void> {
     if (this.#isClosed || coversPosition(end, published)) return;
     await this.#exclusively(() => this.#publishNext());

@@ -11,14 +11,14 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 /** How far a stream that still catches up has read the history of changes. */
 export interface HistoryCursor {
   readonly position: Position;
-  /** Place inside a step, in the ring buffer or in the log; null at the end of a step. */
+  /** Place inside the changes of one log read (a step), in buffer or log; null at their end. */
   readonly within: PositionInRing | ChangeLogStep | null;
 }
 
 interface PositionInRing {
   readonly entry: number;
   readonly offset: number;
-  /** The log position of this place; null if the log has no positions within a step. */
+  /** The log position at this place; null if the log has none between changes of one read. */
   readonly position: Position | null;
 }
 
@@ -26,7 +26,7 @@ export interface HistoryWindow {
   readonly changes: readonly Change[];
   readonly cursor: HistoryCursor;
   readonly isEnd: boolean;
-  /** True if the window starts a step again although a part of that step was read before. */
+  /** True if the window can repeat changes that the previous windows already contained. */
   readonly isRepeated: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface WindowLimits {
   readonly bytes: number;
 }
 
-/** No limits, for streams that must send all changes of a step together. */
+/** No limits, for streams that must send all changes of one log read together. */
 export const unlimitedWindow: WindowLimits = Object.freeze({ changes: Infinity, bytes: Infinity });
 
 export function historyCursorAt(position: Position): HistoryCursor {
@@ -121,7 +121,7 @@ export class ChangeHistory {
           isRepeated: false,
         };
       }
-      // No reader can resume inside of the step, so the whole step would stay in memory.
+      // The stream cannot pause inside this log read, so all of its changes would stay in memory.
       if (fittingIn(maxWindows * max.bytes, changes) < changes.length) return null;
     }
     return {
@@ -141,7 +141,7 @@ export class ChangeHistory {
 
 const maxReadsAtOnce = 2;
 
-/** Maximum size of a step that has no log positions inside, as a multiple of the window's size. */
+/** Maximum size of a log read that cannot be split, as a multiple of the window's size. */
 const maxWindows = 4;
 
 /** Returns the number of changes from the start that fit into `maxBytes` together, at least one. */
@@ -173,7 +173,7 @@ export interface RingBufferLimits {
   readonly bytes: number;
 }
 
-/** The last steps of the log in memory. A stream that lags only a little needs no query. */
+/** The changes of the last log reads, in memory, for streams that lag only a little. */
 export class RingBuffer {
   readonly #limits: RingBufferLimits;
   #entries: RingBufferEntry[] = [];

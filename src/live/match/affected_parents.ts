@@ -29,10 +29,7 @@ export interface FoundParents<G> {
   readonly overflowing: ReadonlySet<G>;
 }
 
-/**
- * Finds the parents of changed related rows. A stream's filter or include leads from a parent to
- * its related rows. Groups with equal include paths share one statement per log step.
- */
+/** Finds the rows (parents) that include a changed row, or whose filter reads a changed row. */
 export class AffectedParents<G extends AffectedGroup> {
   readonly #identity: string;
   readonly #searches = new Map<string, ParentSearch<G>>();
@@ -70,7 +67,7 @@ export class AffectedParents<G extends AffectedGroup> {
     position: Position,
   ): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
-    // Parents read after `position` may include further changes, so the next step is read, too.
+    // Parents read after `position` may include further changes, so the next changes are read, too.
     if (hasReadUpTo(position, parentRows)) {
       return this.#gather(parentRows, changeTest(changes));
     }
@@ -156,7 +153,6 @@ function isWhole<G>(
 
 type ChangeTest = (row: Row, table: TableInfo) => boolean;
 
-/** Returns a function that returns true if these changes have, or could have, changed a row. */
 function changeTest(changes: readonly Change[]): ChangeTest {
   const byTable = new Map<TableInfo, ReadonlySet<string> | "all">();
   return (row, table) => {

@@ -16,7 +16,7 @@ interface IndexedGroup {
 export class EqualityIndex<G extends IndexedGroup> {
   readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<G>>>();
   readonly #unindexed = new Set<G>();
-  /** The equality terms under which each group is indexed; null for groups without such a term. */
+  /** The equalities (e.g. `ownerId==7`) under which each group is indexed; null for none. */
   readonly #terms = new Map<G, readonly EqualityTerm[] | null>();
   readonly #isCertain: (comparison: Comparison) => boolean;
 

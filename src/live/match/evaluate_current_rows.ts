@@ -88,7 +88,7 @@ interface PendingRow {
 interface PendingRows<C> {
   readonly request: C;
   readonly rows: readonly PendingRow[];
-  /** The logged states of rows whose `was` is null. The value is true if the state matched. */
+  /** The logged states of rows whose `was` is null (unknown). The value is true for a match. */
   readonly images: Map<RowImage, boolean>;
 }
 
@@ -164,7 +164,7 @@ async function readAll<C extends RowsToEvaluate>(
       for (const id of ids) {
         const now = found.rows.get(id);
         const rowChange = currentRowChange(rowChanges.get(id), now?.row ?? null);
-        // The statement evaluates no filter for a row that does not exist.
+        // A row that does not exist has no result, and matches no filter.
         const truths = now?.passes ?? filters.map(() => false);
         some.slice(from, from + truths.length).forEach((one, index) => {
           readings.get(one)?.set(id, { rowChange, passes: truths[index] === true, at });

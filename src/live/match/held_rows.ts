@@ -40,7 +40,6 @@ export class HeldRows {
     return this.#all !== null;
   }
 
-  /** Returns true if the client holds the row, false if not, and null if that is unknown. */
   has(id: string): boolean | null {
     return this.#all?.has(id) ?? this.#ahead.get(id)?.isHeld ?? null;
   }

@@ -96,10 +96,7 @@ function charactersOf(row: Row): number {
 
 const maxAnswerBytes = 16 * 1024 * 1024;
 
-/**
- * For all streams over one database, filters in memory may use a tenth of the processor time, after
- * a burst of at most 30 ms. Beyond this limit, the database evaluates the filters.
- */
+/** Lets filters in memory use a tenth of the processor time. The database evaluates the rest. */
 export class WorkMeter implements WorkAllowance {
   readonly #clock: Pick<Clock, "elapsedMs">;
   #left = burstSteps;
@@ -141,7 +138,7 @@ export const sharedIdentity = "live streams";
 const unaborted = new AbortController().signal;
 const timeoutMs = 5_000;
 
-/** A bit mask of table columns. Above 32 columns, columns share bits: disjoint sets can overlap. */
+/** A bit mask of columns. Above 32 columns, columns share bits, so disjoint sets can overlap. */
 export type ColumnMask = number;
 
 export const allColumns: ColumnMask = -1;

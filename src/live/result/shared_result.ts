@@ -175,8 +175,6 @@ export const checkMs = 60_000;
 /** After a read, the next read waits for the duration of the read times this factor. */
 const restFactor = 4;
 
-/** Delay before the next try if the queue for reads was full, in milliseconds. */
 const overloadMs = 1_000;
 
-/** The number of streams to which the service sends a result before it pauses for other work. */
 const sliceSize = 100;

@@ -73,7 +73,7 @@ export abstract class LiveStream {
   }
 
   expire(): void {
-    // Otherwise `send` would refuse the last event, because the credential has expired.
+    // If the expiry stayed set, `send` would refuse this last event of the expired credential.
     this.#expiresAt = Infinity;
     this.end(invalidateText("auth_expired"));
   }
@@ -154,7 +154,7 @@ const overloadRetryMs = 5_000;
 
 /** The part of a multiplexed stream (one response for several streams) that carries one stream. */
 export interface StreamPart {
-  /** Returns the monotonic time at which the whole stream ends: `proposed` of the first call. */
+  /** Returns the monotonic end time of the whole stream, which the first call has proposed. */
   endsAt(proposed: number): number;
   /** Starts a stream. `filter` is its filter for clients, or null if the stream has none. */
   attach(

@@ -195,7 +195,6 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     if (this.#early === null) this.#whole.ended(this, problem);
   }
 
-  /** Sends the kept bytes when the response starts. Later bytes are sent immediately. */
   begin(): void {
     const early = this.#early ?? [];
     this.#early = null;

@@ -116,7 +116,7 @@ export interface RenderOptions extends GroupEvaluation {
   /** True to combine the changes of each row into one event. */
   readonly isNet: boolean;
   readonly isRepeat: boolean;
-  /** The last key in the pages sent so far. Changes of later rows are not sent. Null sends all. */
+  /** The last key of the pages sent so far: changes of later rows are not sent. Null sends all. */
   readonly upTo: Key | null;
 }
 

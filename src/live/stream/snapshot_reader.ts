@@ -43,10 +43,7 @@ export interface SnapshotReaderOptions {
   readonly semaphore: Semaphore;
 }
 
-/**
- * Reads the first snapshots of streams in pages, which streams with equal queries share for two
- * seconds. Limits concurrent reads, so that clients that reconnect do not block other requests.
- */
+/** Reads the first rows of streams in pages, which equal queries share for two seconds. */
 export class SnapshotReader {
   readonly #options: SnapshotReaderOptions;
   readonly #recent = new Map<

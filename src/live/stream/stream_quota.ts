@@ -92,11 +92,11 @@ function tooMany(why: string): Problem {
 /** After this time in seconds, the service has usually noticed that a client is gone. */
 const retryAfterSeconds = "15";
 
-/** The work limit of a user or IP address: two of the most expensive filters, or 200 searches. */
+/** A client's limit for the sum of `work`: two of the most expensive filters, or 200 searches. */
 const maxWorkOfOne = 1_000;
-/** The work limit of a client is at least this number for each stream that it may open. */
+/** A client's limit for `work` is at least this number for each stream that it may open. */
 const workOfStream = 20;
-/** The work limit of all streams in the process: two thousand text searches. */
+/** The limit for the `work` of all streams in the process: two thousand text searches. */
 const maxWorkOfAll = 10_000;
 
 function tooMuchWork(whose: string): Problem {

@@ -54,7 +54,7 @@ export function liveQueryOf(
   return { resource, table, reader, view, filter: and(scope, filter) };
 }
 
-/** Throws a 400 if a filter or include reads an unrecorded column, and an Error if a scope does. */
+/** Throws if a stream reads a column that the change log lacks: a 400, or an Error for a scope. */
 export function requireRecorded(
   { resource, scope, filter, view, window }:
     & Pick<StreamRequest, "resource" | "scope" | "filter" | "view">

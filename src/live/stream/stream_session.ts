@@ -168,7 +168,6 @@ export class CredentialRecheck {
     this.#options = options;
   }
 
-  /** Returns when a user's credential expires, in milliseconds since 1970; `Infinity` if never. */
   expiryOf(user: User | null): number {
     if (user === null) return Infinity;
     return this.#options.credentials.of(user)?.expiresAt ?? Infinity;

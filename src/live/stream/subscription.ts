@@ -83,7 +83,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   lag(): void {
     if (this.isClosed || !this.isLive) return;
-    // The chunk is too large. A step with related rows cannot be split, so the client starts over.
+    // With related rows, the changes of one log read cannot be split, so the client starts over.
     if (this.#group.isSentByStep) return this.invalidate("relation_overflow");
     this.#group.leave(this);
     this.#state = parked(null, this.context.feed.position, this.#isWithinStep);

@@ -93,7 +93,7 @@ export function firstState(
   return { kind: "catch-up", held, sent, lossReason: "history_lost" };
 }
 
-/** Returns the limits of a read of changes. A step that must not be split has no limit. */
+/** Returns the limits of a read of changes; none if all changes must be sent together. */
 export function windowLimits(
   { isSentByStep }: Pick<SubscriberGroup, "isSentByStep">,
   { maxChangesAtOnce: changes, maxEventBytes: bytes }: LiveLimits,

@@ -42,7 +42,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
   readonly #isComparable: boolean;
   #rows: WindowRows = new Map();
   #state: WindowState | null = null;
-  /** False if the rows contain changes of a log step that has not been received completely. */
+  /** False while the rows contain only a part of the changes of one log read. */
   #isShown = true;
   /** The changes since the current read began, each list with the log position after it. */
   #received: (readonly [readonly Transition[], Position | null])[] = [];

@@ -8,9 +8,8 @@ const maxLevels = 32;
 
 /**
  * Copies a value that code passes instead of a JSON body, so that hooks and the service do not
- * change the caller's object. The copy contains only JSON values: undefined members are omitted, a
- * Date is a string, and bytes become base64. Integers keep all digits. Throws a 400 for other
- * values.
+ * change the caller's object. Dates become strings, bytes become base64, undefined members are
+ * omitted, and integers keep all digits. Throws a 400 for other values.
  */
 export function copyBody(value: unknown, levels = maxLevels): unknown {
   switch (typeof value) {

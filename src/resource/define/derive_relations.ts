@@ -26,8 +26,7 @@ import {
 import type { ServedTable } from "./resource_definition.ts";
 
 /**
- * Derives relations from foreign keys: to one row, to many rows, or through a link table. Omits
- * unreadable keys, and relations whose possible names are all taken.
+ * Derives relations from foreign keys. Omits unreadable keys, and relations without a free name.
  */
 export function deriveRelations(
   from: ServedTable,

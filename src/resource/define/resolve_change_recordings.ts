@@ -22,7 +22,6 @@ export interface ChangeRecording {
 export async function resolveChangeRecordings(
   { resources, db }: {
     readonly resources: readonly ResourceDefinition[];
-    /** The database for resource definitions without `db`. */
     readonly db: { readonly driver: Driver };
   },
   options: ChangesOptions,

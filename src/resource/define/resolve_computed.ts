@@ -30,5 +30,4 @@ export function resolveComputed(
   };
 }
 
-/** The minimum time between two reports about a field, in milliseconds. */
 const intervalMs = 60_000;

@@ -179,7 +179,6 @@ const maxHeaderLength = 8_192;
 /** One member of a list of ETags. A member may be empty (RFC 9110, 5.6.1). */
 const listedTag = /[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")?[ \t]*(?:,|$)/y;
 
-/** Returns the ETags in a header. For a malformed header, returns an empty list. */
 function listedTags(header: string): readonly string[] {
   const tags: string[] = [];
   if (header.length > maxHeaderLength) return tags;

@@ -42,10 +42,7 @@ export class InflightResponses {
     this.#holdUntilDelivered(bytes, delivery);
   }
 
-  /**
-   * Serializes a large reply, and counts its bytes from now until the reply is delivered. Rejects
-   * with a 503 if the shared limit is exceeded, and with a 422 if this reply alone is too large.
-   */
+  /** Rejects with a 503 above the shared limit, and with a 422 if this reply alone is too large. */
   async write(reply: LargeReply, delivery: ResponseDelivery): Promise<Reply> {
     const { bytes: held } = reply;
     const { identity } = delivery;

@@ -8,7 +8,6 @@ import type { RequestScheduler, WaitingRequest } from "./request_scheduler.ts";
 const maxRunningBytes = 2 * 1024 * 1024;
 /** Milliseconds for which a request counts as running. A longer request probably waits for I/O. */
 const maxHeldMs = 250;
-/** The limit for the total size, in bytes, of the waiting bodies, which stay in memory. */
 const maxWaitingBytes = 64 * 1024 * 1024;
 
 interface Waiter {

@@ -12,7 +12,6 @@ export interface ReceivePartsOptions {
   readonly receiver: BodyReceiver;
   readonly limits: BodyLimits;
   readonly clock: Clock;
-  /** The largest size of all parts together, in bytes. */
   readonly maxBytes: number;
 }
 
@@ -104,7 +103,6 @@ class ClientTime {
     }
   }
 
-  /** Adds time for bytes that the client has sent, up to `bodyTimeoutMs`. */
   gain(bytes: number): void {
     const gained = this.#timeoutMs * bytes / bytesPerTimeout;
     this.#leftMs = Math.min(this.#timeoutMs, this.#leftMs + gained);

@@ -185,7 +185,6 @@ export function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** The largest total size of all bodies that are being received, in bytes. */
 const maxReceivingBytes = 64 * 1024 * 1024;
 /** A body of up to this size, in bytes, is received even if the limit is reached. */
 const smallBodyBytes = 64 * 1024;

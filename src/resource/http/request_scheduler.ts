@@ -82,9 +82,7 @@ export class RequestScheduler {
     if (this.#someWait && !this.#isResting) void this.#continue();
   }
 
-  /**
-   * Uses the shorter of the last two durations, because a pause of the process may lengthen one.
-   */
+  /** Uses the shorter of the last two durations: a pause of the process may lengthen one. */
   #measured(costMs: number): void {
     this.#costMs = Math.min(costMs, this.#lastMs);
     this.#lastMs = costMs;

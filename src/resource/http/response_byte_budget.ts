@@ -89,7 +89,6 @@ function isDocument({ kind }: ColumnInfo): boolean {
   return kind === "json";
 }
 
-/** The smallest size of an array or object in memory, in bytes. */
 const bytesOfContainer = 32;
 /** Documents up to this number of characters need little memory, whatever they contain. */
 const shortDocument = 1_024;
@@ -117,7 +116,6 @@ export function countRowBytes(
   if (bytes.left < 0) throw responseTooLarge(bytes.limit, part);
 }
 
-/** The assumed size of a value in an aggregate's group, with its name, in bytes. */
 const bytesOfValue = 64;
 
 export function estimateGroupBytes(groups: readonly AggregateGroup[]): number {

@@ -12,9 +12,7 @@ export function requireSameOrigin({ header }: { readonly header: Header }): void
   else requireOwnPage(header);
 }
 
-/**
- * `text/plain` of another origin is a 415, because browsers send it without a preflight request.
- */
+/** Throws a 415 for `text/plain` of another origin, which browsers send without a preflight. */
 export function isRawBody(header: Header, types: readonly string[]): boolean {
   const type = mediaTypeOf(header);
   if (type === "text/plain") requireOwnPage(header);

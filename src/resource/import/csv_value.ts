@@ -9,10 +9,7 @@ import { utcSecond } from "../../schema/instant.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { TimestampUnit } from "./import_options.ts";
 
-/**
- * Converts the notations of databases and spreadsheets. Throws {@link InvalidValue} for invalid
- * JSON and for numbers in a local notation like `1,5`.
- */
+/** Converts notations of databases and spreadsheets. Throws for a local notation such as `1,5`. */
 export function csvValue(
   text: string,
   column: ColumnInfo,

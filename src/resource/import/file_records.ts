@@ -15,10 +15,7 @@ import { fromSafeBody } from "../../schema/safe_numbers.ts";
 import { isPlainObject } from "../write/nested/parse/parse_row_id.ts";
 import { mayWrite } from "../write/values/parse_fields.ts";
 
-/**
- * Reads CSV (RFC 4180). An empty field without quotes is NULL. Throws an {@link UnreadableLine} for
- * an unknown or repeated name and for mismatched quotes.
- */
+/** Reads CSV (RFC 4180); an empty unquoted field is NULL. Throws {@link UnreadableLine}. */
 export async function* csvRecords(
   parts: AsyncIterable<Uint8Array>,
   resource: Resource,

@@ -17,10 +17,7 @@ export interface CsvOptions {
   readonly isLast: boolean;
 }
 
-/**
- * Calls `take` with each whole record (RFC 4180). Returns the offset and the line after the last
- * record. `fault` completes "line 3 …", e.g. for misplaced quotes.
- */
+/** Returns the offset and line after the last whole record. `fault` completes "line 3 …". */
 export function parseCsv(
   text: string,
   { line: firstLine, delimiter, nullText, isLast }: CsvOptions,

@@ -31,10 +31,7 @@ interface RefusedRecord {
   readonly errors: readonly LineError[];
 }
 
-/**
- * Prepares a row as for a POST. Returns errors if the record is invalid, or if the hook throws a
- * 4xx `Problem`. Any other error of the hook ends the import.
- */
+/** Prepares a row as for a POST. Errors of the hook other than a 4xx `Problem` end the import. */
 export function prepareRow(
   { line, body, fault }: ImportRecord,
   options: PrepareOptions,
@@ -103,7 +100,6 @@ export interface RowChunk {
   readonly errors: readonly LineError[];
 }
 
-/** The size at which a chunk ends early, in bytes. */
 const maxChunkBytes = 4 * 1024 * 1024;
 
 const recordsPerTurn = 256;

@@ -91,7 +91,6 @@ export class LiveHubs {
     await Promise.all([...this.#hubs.values()].map((hub) => hub.purge()));
   }
 
-  /** Ends all streams, distributed evenly over `windowMs` milliseconds. */
   async drain(windowMs: number): Promise<void> {
     await Promise.all([...this.#hubs.values()].map((hub) => hub.drain(windowMs)));
   }
@@ -243,10 +242,7 @@ export const streamHeaders = {
   "x-accel-buffering": "no",
 };
 
-/**
- * Throws a 400 if a stream would need a column that a database function computes. The change log
- * contains only stored columns, and the function's result can change without a change of the row.
- */
+/** Throws a 400 for a computed column: its values can change without a recorded row change. */
 export function requireStoredColumns(
   columns: readonly ColumnInfo[],
   filter: Filter,

@@ -236,7 +236,6 @@ function evaluated(declared: OlderRelations): Readonly<Record<string, OlderRelat
   });
 }
 
-/** The columns whose values are equal in a row and in its related rows. */
 interface Ends {
   readonly own: readonly ColumnLike<unknown>[];
   readonly other: readonly ColumnLike<unknown>[];
