@@ -25,10 +25,7 @@ import { notFound } from "./rights/not_found_or_forbidden.ts";
 import { refusedWrite } from "./write/refused/refused_write.ts";
 import { isAsDescribed } from "../db/tables/check_tables.ts";
 
-/**
- * Returns the problem if the tables of the request have changed since startup. Returns null for
- * other errors, such as the same database error from a wrong column name in a hook.
- */
+/** Returns the problem if the request's tables have changed since startup, or else null. */
 export async function findSchemaChange(
   error: unknown,
   { table, driver, relations, identityOf }: Resource,
@@ -77,7 +74,6 @@ function runStages<Intent, Plan, Outcome>(
   user: User | null,
   served: Resource,
 ): MaybePromise<ShapedReply> {
-  // Most resources have the same fields for every user.
   const resource = served.variesByCaller || request.safeNumbers
     ? narrowForCaller(user, served, request.safeNumbers)
     : served;
@@ -145,10 +141,7 @@ interface OperationOnTable<Result> {
   run(): MaybePromise<Result>;
 }
 
-/**
- * If the service rejects the request, or would ignore one of its fields, and the tables have
- * changed since startup, the operation fails with a 503. A retry then uses the new tables.
- */
+/** Replaces a rejection by a 503 if the tables have changed: a retry then uses the new tables. */
 function withCurrentTables<Result>(
   tablesChanged: () => Promise<boolean>,
   { name, request, resource, run }: OperationOnTable<Result>,

@@ -211,10 +211,8 @@ function since(suppressed: number): string {
 }
 
 /**
- * Returns the stack of an error with its causes, or the thrown value. Never throws. Returns an
- * empty string for a {@link Problem} without a cause, such as a 422, and for the 503 of an
- * overloaded service: clients can cause thousands of these errors, and printing takes longer than
- * the response.
+ * Returns the stack of an error with its causes, or the thrown value. Returns an empty string for
+ * errors that clients can cause by the thousand, because printing takes longer than the response.
  */
 function stackOf(error: unknown): string {
   const isAnswer = error instanceof Problem &&

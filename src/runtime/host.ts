@@ -3,7 +3,6 @@ import process from "node:process";
 /** True on Deno. On other hosts, functions that need `Deno` throw, or call functions of Node. */
 export const isDeno: boolean = "Deno" in globalThis;
 
-/** Calls `work` before the process exits. The returned function cancels the call. */
 export function beforeExit(work: () => void): () => void {
   if (isDeno) {
     addEventListener("unload", work);

@@ -5,9 +5,9 @@ import { isDeno } from "./host.ts";
 export type LockFile = Pick<Deno.FsFile, "tryLockSync" | "lock" | "unlockSync" | "close">;
 
 /**
- * Opens a file for its lock (`flock`). Only one handle at a time holds the lock, even within one
- * process. The lock ends when the handle unlocks or the process ends. Throws if the host has no
- * such locks or the file cannot be created. Never asks the user for a permission.
+ * Opens a file for its lock (`flock`). Only one handle at a time holds the lock, until the handle
+ * unlocks or the process ends. Throws if the host has no such locks, or if the file cannot be
+ * created. Never asks the user for a permission.
  */
 export function openLockFile(path: string, mode: number): LockFile {
   if (!isDeno) throw new Error("this host has no locks on files");

@@ -1,9 +1,6 @@
 import { environmentVariable } from "./system_runtime.ts";
 
-/**
- * Returns the place where the variable `PORT` has this port, `.env` or the environment, or null if
- * the port comes from somewhere else.
- */
+/** Returns `.env` or `the environment` if the variable `PORT` has this port there, or else null. */
 export function placeOfPortVariable(port: number): string | null {
   if (environmentVariable("PORT") !== String(port)) return null;
   return isInSettings(port) ? ".env" : "the environment";

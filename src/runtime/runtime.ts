@@ -129,7 +129,7 @@ export type PowRefusal =
 /** Receives the observations of a service. Must not throw. */
 export type Observer = (observation: Observation) => void;
 
-/** A deadline: one time limit that several consecutive waits share. */
+/** A time limit that several consecutive waits share. */
 export interface Deadline {
   leftMs(): number;
   /** Resolves or rejects like `work`. After the deadline, rejects with the error of `tooLate`. */
@@ -176,9 +176,8 @@ export type YieldTurn = () => Promise<void>;
 const maxTurnMs = 5;
 
 /**
- * Creates a {@link YieldTurn} for one piece of work. While there is work, Deno polls its sockets
- * only occasionally: during an export, other requests waited for 30 ms. Only a real timer lets Deno
- * handle requests. A timer costs a millisecond, so it is used once per `maxTurnMs`.
+ * Creates a {@link YieldTurn} for one piece of work. While there is work, Deno handles requests
+ * only after a real timer. A timer costs a millisecond, so it is used once per `maxTurnMs`.
  */
 export function createYieldTurn(clock: Clock): YieldTurn {
   let turnBeganAt = clock.elapsedMs();

@@ -11,8 +11,7 @@ export interface WorkerLock {
 /**
  * Detects if several workers of one process run this program, as under `deno serve --parallel`.
  * Each worker holds a Web Lock with its own name, and then looks for locks of other workers. If two
- * workers start together, at least one sees the lock of the other. All apps of a worker share its
- * lock's name. Locks of other programs have other names, and an ended worker holds no lock.
+ * workers start together, at least one sees the lock of the other.
  */
 export async function claimWorker(clock: Clock): Promise<WorkerLock> {
   const locks = webLocks();

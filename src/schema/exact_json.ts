@@ -32,7 +32,6 @@ const misread =
   /\d(?:[\d.]{15}|[eE][+-]?\d{3}(?<=(?:^|[[:,\s])-?\d[\d.]*[eE][+-]?\d{3}))|"\\[^u]"\s*:/;
 
 export interface JsonLimits {
-  /** Maximum nesting depth of arrays and objects. */
   readonly levels: number;
   /** Maximum number of members in all objects. Eight arrays or objects count as one member. */
   readonly names: number;

@@ -5,8 +5,7 @@
  */
 
 /**
- * Converts an RFC 3339 timestamp with any offset to the canonical string in UTC. Returns null for
- * invalid strings, days that do not exist, leap seconds, years outside 0001–9999, and fractions
+ * Converts an RFC 3339 timestamp to the canonical string in UTC, or returns null. Rejects digits
  * finer than microseconds, because truncation would change the value.
  */
 export function parseInstant(text: string): string | null {
@@ -27,8 +26,7 @@ export function parseInstant(text: string): string | null {
 }
 
 /**
- * Parses a timestamp in a body or a filter: RFC 3339 with any number of fraction digits, whole
- * milliseconds since 1970, or a date, which means midnight UTC. Returns null for anything else.
+ * Parses a timestamp in a body or filter: RFC 3339, whole milliseconds since 1970, or a date.
  * Truncates digits finer than microseconds, so that a filter finds the value that a body wrote.
  */
 export function parseInputTimestamp(text: string): string | null {

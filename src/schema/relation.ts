@@ -54,7 +54,6 @@ export function relationStep(table: TableInfo, pairs: ColumnPairs): RelationStep
   return { table, pairs, own: pairs.map(({ own }) => own), other: pairs.map(({ other }) => other) };
 }
 
-/** The relations of one resource, by name. */
 export type Relations = ReadonlyMap<string, Relation>;
 
 export function canRelate(own: ColumnInfo, other: ColumnInfo): boolean {

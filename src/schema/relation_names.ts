@@ -2,7 +2,6 @@ export interface ForeignKeyNames {
   readonly columns: readonly string[];
   readonly references: readonly string[];
   readonly from: string;
-  /** The name of the referenced table. */
   readonly to: string;
 }
 
@@ -14,7 +13,7 @@ export function namesToOne(key: ForeignKeyNames): NameChoices {
   const target = singular(key.to);
   const leading = (start: string) =>
     endsInPreposition.test(start) ? joined(key, start, target) : joined(key, start, "to", target);
-  // The table's name would fit both directions of a relation to the table itself.
+  // In a table that refers to itself, the table's name would fit both directions of the relation.
   const names = key.from === key.to ? [role] : [role, target];
   return [...names, leading(role), leading(key.columns.join("_"))];
 }
@@ -39,7 +38,7 @@ export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameC
   ];
 }
 
-/** Skips a name that fits several relations of a group, whose order must not matter. */
+/** Skips a name that fits several relations of a group, because their order must not matter. */
 export function chooseNames<Named extends { readonly names: NameChoices }>(
   groups: readonly (readonly Named[])[],
   taken: readonly string[],
@@ -65,10 +64,9 @@ function writable(name: string): string {
 }
 
 /**
- * Returns the role of the referenced row, from the columns: `billing_address` for
- * `billing_address_id`. In a composite key, a column with the same name on both sides does not
- * count, such as `tenant_id` in `(tenant_id, author_id)` to `(tenant_id, id)`. If not exactly one
- * column is left, the role is the name of the referenced table.
+ * Returns the role of the referenced row: `billing_address` for `billing_address_id`. Ignores a
+ * column with the same name on both sides of a composite key, such as `tenant_id`. Unless exactly
+ * one column is left, the role is the name of the referenced table.
  */
 function roleOf({ columns, references, to }: ForeignKeyNames): string {
   const telling = columns.length === 1

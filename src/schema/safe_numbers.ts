@@ -12,8 +12,7 @@ export function asksForSafeNumbers(header: string): boolean {
 /**
  * Returns a column's value in the safe form (see {@link asksForSafeNumbers}). If a column can have
  * integers beyond 2^53 (`isWide`), all its integers become strings of digits. So do all bigints.
- * Documents and `any` columns can also contain strings, so numbers in these columns have the form
- * of {@link safeDocument}. Keys in `any` columns have the form of {@link safeKey}.
+ * Documents and `any` columns have the forms of {@link safeDocument} and {@link safeKey}.
  */
 export function safeValue(value: unknown, column: ColumnInfo): unknown {
   if (isDocument(column)) return safeDocument(value);

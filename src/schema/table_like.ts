@@ -158,10 +158,9 @@ export const noConstraints: DeclaredConstraints = {
 };
 
 /**
- * Describes the constraints of a table, and adds missing indexes for foreign keys. A foreign key
- * needs an index unless a key, a unique set or an index begins with its columns: each delete of a
- * referenced row would otherwise read the whole table. `referencing` are the columns with a foreign
- * key of one column. Throws an Error for a column of another table.
+ * Describes the constraints of a table. Adds an index for each foreign key without one, because
+ * each delete of a referenced row would otherwise read the whole table. `referencing` are the
+ * columns with a foreign key of one column. Throws an Error for a column of another table.
  */
 export function describeConstraints(
   table: TableInfo,

@@ -12,7 +12,6 @@ export interface ViewInfo {
   readonly locksRows: boolean;
 }
 
-/** A view that accepts no writes. */
 export const readOnlyView: ViewInfo = Object.freeze({
   ...{ insert: false, update: false, delete: false, isTriggered: false, locksRows: false },
 });

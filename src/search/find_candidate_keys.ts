@@ -26,12 +26,12 @@ interface SearchedIndex {
 }
 
 /**
- * Returns the keys that an engine outside of the database finds, the best first. The caller must
- * still apply the scope, which the engine cannot evaluate. If the scope is small, `few` is a SELECT
- * of its keys and perhaps other keys, and the engine searches only the rows in scope. Without
- * `few`, it searches all rows. If it finds more than one page, it searches again, in the rows in
- * scope only. If these are too many, the database filters each page instead. Unreadable rows count
- * towards no limit. Rejects with a 503 if no engine responds, and a 422 above `maxCandidates` rows.
+ * Returns the keys that an engine outside of the database finds, best first. The caller must still
+ * apply the scope, which the engine cannot evaluate. `few` is a SELECT of all keys in a small scope
+ * and perhaps other keys: the engine then searches only rows in scope. Without `few`, the engine
+ * searches all rows. If it finds more than one page, it searches again within the rows in scope, or
+ * the database filters each page if these rows are too many. Rejects with a 503 if no engine
+ * responds, and a 422 above `maxCandidates` rows.
  */
 export async function findCandidateKeys(
   searched: SearchedIndex,

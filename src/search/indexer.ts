@@ -7,17 +7,11 @@ import { indexChangesInTransaction, indexRows } from "./index_rows.ts";
 import type { LocalIndex } from "./search_adapter.ts";
 import type { OpenIndex } from "./open_index.ts";
 
-/**
- * An indexer receives keys and can read the rows itself. No function throws or rejects, so that a
- * failing index never fails a write. One indexer serves all concurrent writes of a table.
- */
+/** Receives the keys of written rows. Never throws: a failing index must not fail a write. */
 export interface Indexer {
   /** True if {@link beforeCommit} needs a transaction, even for a write by a single statement. */
   readonly joinsTransaction: boolean;
-  /**
-   * Called before the commit of each attempt of a write. Returns functions to call after the
-   * transaction. `rows` are the rows to commit; null if the indexer must read them.
-   */
+  /** Called before each commit. Returns functions to call later. Reads rows if `rows` is null. */
   beforeCommit(
     keys: readonly Key[],
     connection: Connection,

@@ -18,7 +18,7 @@ import { rowPages } from "../db/row_pages.ts";
 import { fetchCount } from "../db/rows.ts";
 import type { ReadPlan } from "../plan/plan.ts";
 
-/** Filled in the background. Until the index is filled, searches wait, and then fail with 503. */
+/** An index that is filled in the background. Until then, searches wait, or fail with a 503. */
 export class OpenIndex implements IndexedTable {
   readonly index: SearchIndex;
   readonly backend: IndexBackend;
@@ -32,10 +32,8 @@ export class OpenIndex implements IndexedTable {
   #state: "new" | "prepared" | "filled" = "new";
   #work: Promise<void> = Promise.resolve();
   #cancelRetry = () => {};
-  /** True while the index is being prepared or filled, and between retries. */
   #isBuilding = false;
   #wasLost = false;
-  /** The last error of preparing or filling the index; null after a success. */
   #failure: { readonly error: unknown } | null = null;
   /** Time of the last search if it failed; null if it succeeded. */
   #failedSearchAt: number | null = null;
@@ -232,7 +230,6 @@ const lostForGood =
   "The engine has lost the index, which only its deployer fills: index its rows again";
 
 interface FillOptions {
-  /** When this signal is aborted, the work stops after the current page of rows. */
   readonly signal?: AbortSignal;
   /** Called after each page. Without it, the rows are not counted. */
   readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void;

@@ -9,10 +9,7 @@ import type { SearchIndex } from "./search_index.ts";
 /** Comparisons with indexed columns. Each row that the user may read meets at least one of them. */
 export type IndexedComparisons = readonly Comparison[];
 
-/**
- * Returns lists of comparisons with indexed columns. Each row that the user may read (`scope`)
- * meets at least one comparison of each list. No list if indexes cannot find all these rows.
- */
+/** Returns lists of indexed comparisons. Each row in `scope` meets a comparison of each list. */
 export function indexedAlternatives(
   scope: Filter,
   isIndexed: (column: ColumnInfo) => boolean,
@@ -35,10 +32,7 @@ export function indexedAlternatives(
   }
 }
 
-/**
- * Returns a SELECT of the keys (`_k0`, `_k1`, …) of the rows that meet the first list which at most
- * {@link fewRows} rows meet, or null. A search within these keys examines no other rows.
- */
+/** Finds the first list that at most {@link fewRows} rows meet. Returns a SELECT of their keys. */
 export async function keysInSmallScope(
   choices: readonly IndexedComparisons[],
   { table, reader: { dialect } }: SearchIndex,

@@ -114,10 +114,9 @@ export type WordMatcher = (
 ) => MaybePromise<ReadonlySet<string>>;
 
 /**
- * Creates the versions of index changes. A later version is greater: always within a process, and
- * between processes if their clocks agree. A writer creates a version and only then reads the row:
- * after the commit, or in the transaction of the write, which has locked the row. Thus the greatest
- * version has the latest row. A sweep, which indexes all rows again, repairs errors.
+ * Creates increasing versions of index changes (between processes, if their clocks agree). A writer
+ * creates a version before it reads the committed or locked row, so the greatest version has the
+ * latest row. A sweep, which indexes all rows again, repairs errors.
  */
 export class SearchVersions {
   readonly #clock: Clock;

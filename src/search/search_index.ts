@@ -44,10 +44,7 @@ export interface SearchedRow {
   readonly texts: SearchTexts | null;
 }
 
-/**
- * Reads the current rows for a search index: one result for each key, in the same order. Includes
- * the writes of an open transaction. `lock` prevents other changes until the transaction ends.
- */
+/** Reads one result for each key, in order. `lock` prevents changes until the transaction ends. */
 export async function readSearchedRows(
   { table, fields, columns, reader, undeleted }: SearchIndex,
   keys: readonly Key[],

@@ -99,10 +99,7 @@ function isRefusal(error: unknown): boolean {
   return (error instanceof Problem || isHttpException(error)) && error.status < 500;
 }
 
-/**
- * Mounts the deployer's router for authentication. Routes of a Hono app share the service's context
- * and error handling, and see the user. Other routers receive requests without the path prefix.
- */
+/** Mounts the deployer's router. Only a Hono app shares the service's context and error handler. */
 export function mountAuthRoutes(hono: Hono<AppEnv>, path: string, routes: Router): void {
   if (routes instanceof Hono || isForeignHono(routes) && hasErrorHandler(routes)) {
     // The cast is safe: `route` only reads routes and the error handler, which every Hono app has.

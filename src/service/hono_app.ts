@@ -62,7 +62,6 @@ interface ChainOptions {
 /** The Hono app of a service. `hono.fetch` is the same function as `fetch`. */
 export interface HonoApp {
   readonly hono: Hono<AppEnv>;
-  /** Responds to one request. Never rejects. */
   fetch(request: Request, info?: unknown): Promise<Response>;
   prefixOf(context: Context<AppEnv>): string;
 }

@@ -142,10 +142,7 @@ function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): 
   req.bodyCache = new BodyOfContext(req, limits, clock) as unknown as typeof req.bodyCache;
 }
 
-/**
- * The object in which Hono looks for the body of a request. A class, because an object literal with
- * a getter has a hidden class that keeps the request in memory until a major collection.
- */
+/** Hono looks for the body here. A class: object literals with getters stay in memory longer. */
 class BodyOfContext {
   /** The constructor defines this as an own property, because Hono finds only own properties. */
   declare readonly arrayBuffer: Promise<ArrayBuffer>;
@@ -198,7 +195,6 @@ export function bodyConsumedError(): Problem {
 }
 
 export interface InnerRequest {
-  /** Receives the bytes of the subscription's stream. */
   readonly part: StreamPart;
   /** The user of the outer request, which contains the subscriptions. A middleware has set it. */
   readonly user: User | null | undefined;

@@ -27,17 +27,13 @@ export interface Responder {
   /** Converts a reply to a response, without the body for HEAD. See {@link adopt} for `isSent`. */
   respond(reply: Reply, method: string, isSent?: boolean): Response;
   /**
-   * Sanitizes a response of a middleware or another router, and adds missing headers. With
-   * `isSent`, the server of Deno sends the response next. Long strings are then chunked: more than
-   * 512 bytes of a known length need two system calls, and chunks need one.
+   * Sanitizes a middleware's response, and adds missing headers. If `isSent`, the server of Deno
+   * sends the response next. Long strings are then chunked, which saves a system call.
    */
   adopt(response: Response, isSent?: boolean): Response;
 }
 
-/**
- * Creates a responder. Header values may come from rows or paths, so the responder encodes all
- * characters except printable ASCII. In Deno, a control byte would end the process despite `catch`.
- */
+/** Creates a responder. It encodes headers: in Deno, a control byte would end the process. */
 export function createResponder(security: SecurityHeaders, observe: Observer): Responder {
   const fixed = securityHeaders(security);
   return {
@@ -101,10 +97,7 @@ function sentBody(body: Reply["body"], headers: Record<string, string>): Reply["
   return textStream(body);
 }
 
-/**
- * A response with checked headers. A middleware can change headers later, so a response whose
- * `headers` were accessed is checked again. Checking all would cost a third of the throughput.
- */
+/** A response with checked headers. After an access, a middleware may have changed the headers. */
 class CheckedResponse extends Response {
   isTouched = false;
   /** True if the body is a string that a server may send separately from the head. */

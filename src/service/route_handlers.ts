@@ -44,10 +44,7 @@ interface DirectRequest extends ReceivedRequest {
   readonly caller: DirectCaller;
 }
 
-/**
- * The handlers of an app's routes. They use the raw path of a request, not the path that Hono
- * matched: a parent app matches decoded paths, in which a key can look like a reserved segment.
- */
+/** Handles routes by the raw path, because a decoded key can look like a reserved segment. */
 export class RouteHandlers {
   readonly #options: RouteHandlersOptions;
   readonly #hasPlainHost: (request: Request) => boolean;
@@ -57,10 +54,7 @@ export class RouteHandlers {
     this.#hasPlainHost = hasPlainHost;
   }
 
-  /**
-   * Returns a handler that finds the route by the request's path, even within a parent app. The
-   * handler has rest parameters, because Hono lists a handler with two parameters as a middleware.
-   */
+  /** Has rest parameters, because Hono lists a handler with two parameters as a middleware. */
   named(name: string): H {
     const handler = (...[context, next]: Parameters<typeof this.elsewhere>) =>
       this.#answerByPath(context, next);

@@ -229,9 +229,9 @@ export interface HealthCheck {
 }
 
 /**
- * Responds to `GET /readyz` with 503 if a required check fails or the process stops (`draining`),
- * so that a load balancer sends no requests. A shared store must not be required: its failure would
- * stop all instances. `deadlineMs` is the time for one check.
+ * Responds with 503 if a required check fails or the process stops (`draining`), so that a load
+ * balancer sends no requests. A shared store must not be required: its failure would stop all
+ * instances.
  */
 export async function readiness(
   checks: readonly HealthCheck[],
@@ -249,7 +249,6 @@ export async function readiness(
   };
 }
 
-/** Returns the health check of a database: a query that reads no table. */
 export function databaseCheck(connection: Connection): HealthCheck {
   return {
     name: "database",

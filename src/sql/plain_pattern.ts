@@ -1,7 +1,6 @@
 export interface PlainPattern {
   /** The operator that is equivalent to `%text%`, `text%` or `%text`. */
   readonly operator: "contains" | "startsWith" | "endsWith";
-  /** The string without escapes. */
   readonly text: string;
 }
 

@@ -1,10 +1,8 @@
 /**
- * Converts a decimal to a string whose byte order is the order of the numbers. `1.5` and `1.50`
- * become the same string. SQLite has no exact decimals, but can compare and sort these strings.
- *
- * The string has a digit for the sign, the exponent of `0.d₁d₂… × 10^e` in four digits, and the
- * digits. Digits of a negative number are complements to nine, followed by a `~`, so that a longer
- * number sorts first.
+ * Converts a decimal to a string whose byte order is the order of the numbers, because SQLite has
+ * no exact decimals. The string has a digit for the sign, the exponent of `0.d₁d₂… × 10^e` in four
+ * digits, and the digits. Digits of a negative number are complements to nine, followed by a `~`,
+ * so that a longer number sorts first.
  */
 export function toSortableDecimal(plain: string): string {
   const isNegative = plain.startsWith("-");

@@ -83,7 +83,6 @@ export function planAggregate(
     metrics: [...metrics, ...furtherMetrics],
     having,
     order,
-    // Reads one additional group, to detect if there are more groups than `limit`.
     limit: limit + 1,
   };
 }

@@ -18,7 +18,6 @@ interface BatchUpdatePlan extends BatchUpdate {
   readonly grant: Grant;
 }
 
-/** `PATCH /batch`: sets the same values in every row that the filter matches. */
 export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
   name: "batch-update",
   access: "update",
@@ -41,7 +40,7 @@ export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
     return writeMatchingRows({
       matching: {
         where: and(filter, writableRows(write)),
-        // If the scope tests other rows of this table, the scope check compares all old values.
+        // If the scope tests rows of this table, its check compares all old and new values.
         columns: reachesTable(grant.rows, resource.table)
           ? resource.stored
           : columnsToUpdate(resource),

@@ -134,9 +134,9 @@ function writeReply(unwritten: DataReply, subject: string, limit: number): Reply
   } catch (cause) {
     throw new Error(refusal, { cause });
   }
-  // `JSON.stringify` omits `data` if it is a function or a symbol. The body is then `{}`.
+  // `JSON.stringify` omits `data` if it is a function or a symbol: the body is then `{}`.
   if (reply.body === "{}") throw new Error(refusal);
-  // Checks the JSON in bytes, because the previous check counted some strings in characters.
+  // Checks the size in bytes: until here, only the characters of some strings were counted.
   if (typeof reply.body === "string" && !textFits(reply.body, limit)) {
     throw responseTooLarge(limit, procedureOutput);
   }

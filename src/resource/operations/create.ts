@@ -97,7 +97,6 @@ async function createRow(
   }
 }
 
-/** `POST /batch`: creates all rows of a batch with their nested rows, or none of them. */
 export const batchCreate: typeof create = {
   ...create,
   name: "batch-create",

@@ -79,7 +79,6 @@ interface BatchDeletePlan {
   readonly grant: Grant;
 }
 
-/** `DELETE /batch`: deletes every row that the filter matches, or marks it as deleted. */
 export const batchDelete: Operation<Filter, BatchDeletePlan, number> = {
   name: "batch-delete",
   access: "delete",

@@ -112,7 +112,6 @@ export function exportRows(
           "cache-control": cacheControl,
           ...variesByAccept,
         },
-        // Pages are read as fast as the client receives them, until the client disconnects.
         body: ReadableStream.from(pages),
       };
     },
@@ -135,10 +134,8 @@ function fileName({ url }: Resource): string {
 /** The number of rows in the first page. It is small, because the size of rows is unknown. */
 const firstPageRows = 64;
 
-/** The maximum number of rows in a page. Reading them takes a few milliseconds. */
 const maxPageRows = 512;
 
-/** The intended size of a page in the response, in bytes. */
 const pageBytes = 256 * 1024;
 
 async function* exportPages(
@@ -172,7 +169,7 @@ async function* exportPages(
     }
   } catch (error) {
     failed(error);
-    // The client must be able to detect that the export is incomplete.
+    // Aborts the response, so that the client can detect that the export is incomplete.
     throw new ResponseAborted(error);
   }
 }
@@ -191,7 +188,7 @@ const exportedRows: ResponsePart = {
     "export fewer rows, by a filter or with select",
 };
 
-/** Reads all rows by one statement. The rows count as undelivered until the client has them. */
+/** Reads all rows by one statement. The rows count against the limit for undelivered responses. */
 async function readAtOnce(
   plan: ReadPlan,
   counted: CountedPosition,

@@ -131,7 +131,6 @@ async function withIncluded(
   return { row, included: await loadIncluded([row], view.include, related, reads), bytes };
 }
 
-/** Returns the columns to read: all columns if the ETag is computed from the whole row. */
 function readFor(view: View, { etag, table, stored }: Resource): readonly ColumnInfo[] {
   return etag === null || hasFunctionColumns(view) ? columnsOf(view, table) : stored;
 }

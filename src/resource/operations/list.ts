@@ -57,7 +57,6 @@ interface ListIntent {
   readonly selection: ListQuery;
   readonly limit: number;
   readonly total: TotalCountMode;
-  /** The length to which long values are truncated, or null if they are returned in full. */
   readonly preview: number | null;
 }
 
@@ -75,7 +74,7 @@ interface ListOutcome {
   readonly included: readonly Included[];
   readonly bytes: ResponseByteBudget;
   readonly cut: CutColumns | null;
-  /** The position after the page if sort values can differ between statements; else null. */
+  /** The position after the page as a number of rows, if sort values can change without a write. */
   readonly counted: CountedPosition | null;
 }
 
@@ -105,7 +104,6 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   },
 
   plan({ selection, limit, total, preview }, grant, resource, { related }) {
-    // Reads one additional row, to detect if there is another page.
     const { read, from, counted } = planList(selection, { grant, related }, resource, limit + 1);
     return {
       read: preview === null ? read : { ...read, preview: planPreview(read, preview, resource) },
@@ -188,7 +186,7 @@ interface FetchedPage extends FetchedRows {
   readonly next?: CountedPosition;
 }
 
-/** Removes the rows before the page from the result, and requires that they are unchanged. */
+/** Removes the rows before the page, which were read only to check that they are unchanged. */
 function afterCompared(fetched: FetchedPage, read: ReadPlan, from: CountedPosition): FetchedPage {
   const { compared } = from;
   const { columns, order, limit } = read;

@@ -89,10 +89,7 @@ export const update: Operation<ReturnType<typeof parseUpdate>, UpdatePlan, Updat
   },
 };
 
-/**
- * Parses a PATCH or PUT. `complete` converts the values of the body to values of the row.
- * If a nested row determines a foreign key, the foreign key's value is a placeholder.
- */
+/** Parses a PATCH or PUT. A foreign key has a placeholder if a nested row determines its value. */
 export function parseUpdate(
   request: ResourceRequest,
   resource: Resource,
@@ -182,9 +179,8 @@ async function hookedValues(
 const maxVersion = Number.MAX_SAFE_INTEGER - 1;
 
 /**
- * Updates the row in one statement, without reading it first. This requires a version column, at
- * most one version in `If-Match`, and a scope that the statement can check. Returns null if one
- * statement is not enough, or if no row matches. Throws a 412 if the row has another version.
+ * Updates the row in one statement. Returns null if the row must be read first or does not match.
+ * Throws a 412 if the row has another version.
  */
 async function updateAtVersion(
   target: RowTarget,
@@ -221,7 +217,6 @@ async function updateAtVersion(
   return updated;
 }
 
-/** Returns how an update checks and increments the version; null if the row must be read first. */
 function versionStep(
   precondition: Precondition,
   set: Assignments,

@@ -15,11 +15,9 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 export interface AggregateQuery extends Pick<AggregatePlan, "keys" | "having" | "order" | "limit"> {
   /** The requested metrics, or the count if the request names no metric. */
   readonly metrics: readonly Metric[];
-  /** Metrics that are not requested, but used in `having` or `order`. */
   readonly furtherMetrics: readonly Metric[];
 }
 
-/** The maximum number of groups in one response, with and without `limit`. */
 const groupLimits: PageLimits = { defaultLimit: 1_000, maxLimit: 1_000 };
 
 /** Hidden, unknown and unsuitable fields cause identical 400s, which reveal no hidden field. */

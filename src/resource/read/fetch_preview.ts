@@ -54,9 +54,8 @@ const maxLength = 1_000;
 
 /**
  * Parses `preview`, the number of characters (or bytes of a binary value) to which values are
- * truncated. Returns null if it is absent. Throws a 400 unless the number is whole and from 1 to
- * 1,000. A row lists its truncated fields in `_cut`. A truncated document is a string, the
- * beginning of its JSON. Keys, columns of relations and included rows are never truncated.
+ * truncated. Throws a 400 unless the number is from 1 to 1,000. A truncated document is a string,
+ * the beginning of its JSON. Keys, columns of relations and included rows are never truncated.
  */
 export function parsePreview(query: Query): number | null {
   const text = query.get("preview");

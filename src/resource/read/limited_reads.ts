@@ -41,10 +41,7 @@ export function responseReadConnection(call: ResourceCall): Connection {
   };
 }
 
-/**
- * The limits of the reads of one call. It is a class, because V8 creates a hidden class for each
- * object literal with getters, which keeps the request in memory until a major garbage collection.
- */
+/** A class: an object literal with getters stays in memory until a major garbage collection. */
 class CallLimits implements ReadLimits {
   readonly maxBytes: number;
   readonly timeoutMs: number;

@@ -25,7 +25,7 @@ interface RelatedOrder extends Omit<RelatedColumn, "where"> {
   readonly target: Resource;
 }
 
-/** Finds the field of `author.name` in `orderBy`. Null if no usable relation leads to one row. */
+/** Finds the field of a sort key like `author.name`, or null if `author` is no to-one relation. */
 function relatedOrderOf(path: string, index: number, resource: Resource): RelatedOrder | null {
   const [name = "", ...fields] = splitPath(path);
   const relation = resource.relations.get(name);
@@ -37,7 +37,7 @@ function relatedOrderOf(path: string, index: number, resource: Resource): Relate
   const field = fields.join(".");
   const source = known.find(({ name }) => name === field);
   if (source === undefined) {
-    // The caller of this function reports a direction in the wrong syntax, like `author.name.desc`.
+    // Returns null so that the caller reports the wrong syntax of a direction: `author.name.desc`.
     if (endsWithDirection(path)) return null;
     const hint = didYouMean(field, known.map(({ name }) => name));
     throw orderProblem(path, `: it is not a sortable field${hint}`);
@@ -53,7 +53,6 @@ function relatedOrderOf(path: string, index: number, resource: Resource): Relate
 function pathOrderOf(text: string, index: number, resource: Resource): readonly PathColumn[] {
   const { table, fields, reader: { dialect: { jsonPaths } } } = resource;
   const found = documentPathOf(text, table.columns.filter((column) => fields.sortable.has(column)));
-  // The caller of this function reports a direction in the wrong syntax, like `meta.size.desc`.
   if (found === null || endsWithDirection(text)) return [];
   const { source: { name, varies }, path } = found;
   return (["number", "text", "boolean"] as const).map((type, place) => ({
@@ -170,9 +169,9 @@ export function resourcesReadByList(
 
 export interface ListReadPlan {
   readonly read: ReadPlan;
-  /** The row whose key the cursor contains, after which the list continues; else null. */
+  /** The row after which the list continues, if the cursor contains its key; else null. */
   readonly from: ContinuedRow | null;
-  /** The position of the page if sort values can differ between statements; else null. */
+  /** The position of the page, as a number of rows, if sort values can change without a write. */
   readonly counted: CountedPosition | null;
 }
 
@@ -231,7 +230,7 @@ export interface TotalCount {
 
 export type TotalCountPlan = ReturnType<typeof planTotalCount>;
 
-/** Plans the count, and a requested estimate if the engine has one that reveals no hidden rows. */
+/** Plans the count, and also an estimate if it is requested and would reveal no hidden rows. */
 export function planTotalCount(
   where: Filter,
   mode: Exclude<TotalCountMode, "none">,
@@ -247,18 +246,13 @@ export function planTotalCount(
     grant.rows.kind === "all" && staysInTable(where);
   return {
     count: { kind: "count", table, where } as const,
-    // The plan of an estimate, which runs before the count. Null if the rows must be counted.
     estimate: mayEstimate ? { kind: "estimate", table, where } as const : null,
   };
 }
 
-/**
- * If an estimate is smaller than this number, the rows are counted. Postgres assumes ten pages for
- * a table that is not analysed yet: 2,260 of the smallest rows, even if the table is empty.
- */
+/** Smaller estimates are unusable: Postgres assumes up to 2,260 rows in an unanalysed table. */
 const minEstimated = 2_500;
 
-/** `found` is the number of rows that were read: at most one more than the page contains. */
 export async function fetchTotalCount(
   plan: TotalCountPlan,
   { read, found }: { readonly read: ReadPlan; readonly found: number },

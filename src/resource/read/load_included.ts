@@ -20,17 +20,13 @@ import { readableLinksFilter } from "../rights/related_grants.ts";
 import { columnsOf, type Include, type Included } from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";
 
-/**
- * The maximum number of included rows in a response. A row counts each time that it is included.
- * Otherwise a few thousand rows that refer to one another could become millions of rows.
- */
+/** The maximum number of included rows in a response. A row counts for each time it is included. */
 export const maxIncludedRows = 10_000;
 
 export interface IncludedReads {
   readonly connection: Connection;
   /** Counts the bytes of the response. Null for streams, whose bytes are not limited. */
   readonly bytes: ResponseByteBudget | null;
-  /** The maximum number of included rows. Default: {@link maxIncludedRows}. */
   readonly most?: number;
 }
 
@@ -49,7 +45,6 @@ export function loadIncluded(
 interface Around {
   readonly rows: readonly Row[];
   readonly times: readonly number[];
-  /** The path of the include that the rows belong to, or `""` for the rows of the page. */
   readonly path: string;
 }
 
@@ -124,7 +119,7 @@ async function loadOne(
 }
 
 interface Found extends Pick<Included, "rows" | "places"> {
-  /** The metrics for each item of `places`, if the response has metrics instead of rows. */
+  /** The metrics of each group of related rows, if the response has metrics instead of rows. */
   readonly groups?: readonly AggregateGroup[];
   /** Returns the size of a row or a group in the response, in bytes. */
   sizeOf(index: number): number;
@@ -149,7 +144,6 @@ async function fetchIncluded(
   }
   const { stored, ...found } = await fetchRelated(connection, {
     ...{ kind: "related", relation, isUnindexed, ...related, columns, where, order, limit },
-    // Reads one additional row, to detect if there are too many rows.
     most: left + 1,
     // A lookup by index needs a key without NULL. Introspected tables can have NULL in keys.
     byIndex: !isUnindexed && table.primaryKey.length > 0 &&
@@ -190,7 +184,6 @@ function sumByPlace(
   return sums;
 }
 
-/** Returns the filters for the included rows of a relation; null if `related` grants no rows. */
 export function relatedRowFilters(
   { relation, target, filter }: Include,
   related: ReadonlyMap<Resource, Grant>,

@@ -10,10 +10,7 @@ export interface ContinuedRow {
   readonly visible: Filter;
 }
 
-/**
- * Plans a read that continues after a row, by the row's current sort values. Throws a 400 if the
- * row was deleted or changed, or is hidden from the user, so cursors reveal no hidden rows.
- */
+/** Plans a read after a row. Throws a 400 if the row was hidden, deleted or changed. */
 export async function planReadAfterRow(
   read: ReadPlan,
   { position, visible }: ContinuedRow,

@@ -7,10 +7,7 @@ import type { Problem } from "../../problem/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { comparisonsOf, type PositionedComparison } from "./user_filter.ts";
 
-/**
- * Finds the first value in a filter that the database rejects for its column's type. Returns a
- * problem for this value, or null. Only the database knows what an `inet` or a range accepts.
- */
+/** Returns a problem for the first value that the database rejects for its column's type. */
 export async function refusedLiteralProblem(
   text: string | undefined,
   resource: Resource,

@@ -55,7 +55,7 @@ function resolveAll(
   });
 }
 
-/** The suggested names are public: API descriptions list the relations. */
+/** The error can suggest any name, because API descriptions list the relations. */
 function unknownRelation(name: string, { relations, served }: Resource): Problem {
   const known = [...relations.values()].filter(({ target }) => served.get(target) !== undefined);
   const hint = didYouMean(name, known.map((relation) => relation.name));

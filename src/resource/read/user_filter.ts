@@ -113,7 +113,7 @@ function relationFilterOf(
 
 const everyRow: RelationFilter = Object.freeze({ reached: noResources, restrictTo: () => allRows });
 
-/** The maximum number of relations in a dotted name, as in `include`. Each adds a subquery. */
+/** The maximum number of relations in a dotted name. Each relation adds a subquery. */
 const maxSteps = 3;
 
 function ownColumns({ table, operators, fields, safeNumbers }: Resource): FilterContext {
@@ -218,10 +218,7 @@ function targetOf(relation: Relation, resource: Resource): Resource {
   return target;
 }
 
-/**
- * Resolves a filter from code, or returns null for a blank template. Throws a 400 for a field by
- * which the user may not filter, and an Error for a column of another table or for no filter.
- */
+/** Throws a 400 for a field that the user may not use, and an Error for another table's column. */
 function resolveCodeFilter(
   given: Rule,
   context: FilterContext,
@@ -237,12 +234,11 @@ function resolveCodeFilter(
 }
 
 /**
- * Decides whether the database finds related rows separately for each row, or once for all rows.
+ * Decides whether the database finds related rows for each row, or once for all rows (`isOnce`).
  * Separate searches are cheap if the related column is unique, or if each related row belongs to
  * only one row. Otherwise the costs multiply: `author.posts` in a filter of posts examines all
- * posts of an author for each post. Without an index, each search scans the related table.
- * `looksOnce` is true if the database examines each row (in the result: each related row) at most
- * once. `isOnce` is true if the database must find the related rows once for all rows.
+ * posts of an author for each post. `looksOnce` is true if the database examines each row (in the
+ * result: each related row) at most once.
  */
 function planRelationEvaluation(
   { owner, steps: [step, second] }: Relation,

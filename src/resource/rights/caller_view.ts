@@ -6,10 +6,7 @@ import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 
-/**
- * Limits the resource and its related resources to the caller's fields and, if `safeNumbers` is
- * true, to the safe form of numbers. Returns `resource` itself if it needs no limits.
- */
+/** Limits a resource to the caller's fields. Returns `resource` itself if it needs no limits. */
 export function narrowForCaller(
   user: User | null,
   resource: Resource,
@@ -20,10 +17,7 @@ export function narrowForCaller(
     : resource;
 }
 
-/**
- * Returns an equal string for users with the same database role and with rights to the same fields
- * of the resource and its related resources. Contains no claims: they can change with each token.
- */
+/** Returns an equal string for users with the same database role and rights to the same fields. */
 export function fieldsKeyOf(user: User | null, resource: Resource): string {
   if (!resource.variesByCaller) return "";
   const role = resource.identityOf === null ? "" : `${resource.identityOf(user).role} `;
@@ -78,10 +72,7 @@ class CallerView {
     });
   }
 
-  /**
-   * See {@link Resource.sameFieldsAs}. Streams keep the returned function, so it must not reference
-   * a resource, which could otherwise not be garbage-collected.
-   */
+  /** See {@link Resource.sameFieldsAs}. Streams keep the function: it must not hold a resource. */
   sameFieldsAs(): ((user: User | null) => boolean) | null {
     const held = [...this.#seen].flatMap(([{ fieldsOf }, { fieldsKey }]) =>
       fieldsOf === null ? [] : [{ fieldsOf, fieldsKey }]
@@ -97,7 +88,6 @@ class CallerView {
   }
 }
 
-/** A resource that is limited to the caller's fields. Other properties are in its prototype. */
 interface SeenResource extends Resource {
   view: CallerView;
 }

@@ -6,7 +6,6 @@ import { Problem } from "../../problem/problem.ts";
 import type { WriteCall } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** Returns the 404 for a row that does not exist, or that the user cannot read. */
 export function notFound(resource: Resource, segment: string): Problem {
   return new Problem(
     "not-found",
@@ -27,7 +26,7 @@ export async function notFoundOrForbidden(
   if (grant.rows.kind === "all" && !hasPolicies) return notFound(resource, target.segment);
   const seen = and(grant.visible, among, keyFilter(target.key, table));
   const count = (where: Filter) => fetchCount(connection, { kind: "count", table, where }, reader);
-  // A row that is in the scope now was created after the write failed, so the result is a 404.
+  // If the row is in the scope now, another request created it after the write: still a 404.
   const isExisting = await count(seen) > 0 &&
     (hasPolicies || await count(and(seen, grant.rows)) === 0);
   return isExisting

@@ -22,8 +22,8 @@ export function resourcesReadByRelation(
 }
 
 /**
- * Returns a filter for the links of a `manyToMany` relation that a list of the link table would
- * show to the caller. Matches all rows if no resource serves a link table of the relation.
+ * Returns the filter for the links that the caller can read. If no resource serves the table of the
+ * links, the caller can read all of them.
  */
 export function readableLinksFilter(
   { steps: [near, far] }: Relation,

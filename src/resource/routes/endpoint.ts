@@ -26,10 +26,8 @@ export interface Endpoint {
   readonly takesBody: boolean;
   readonly rawTypes?: readonly string[];
   ownParameters(resource: Resource): ReadonlySet<string> | undefined;
-  /** All kinds of access that the endpoint needs. Procedures check access themselves. */
   readonly accesses: readonly Access[];
   protection(resource: Resource): OperationProtection | undefined;
-  /** The capabilities that must be enabled. Empty if the endpoint always exists. */
   readonly capabilities: readonly (keyof ResolvedCapabilities)[];
   /** Throws a 401 or 403 that depends on the caller alone, not on the body or on a scope. */
   requireAccess(user: User | null, resource: Resource): void;
@@ -50,7 +48,6 @@ export interface ResourceRoute extends Route {
   readonly resource: Resource;
 }
 
-/** Returns true if requests to the route only read: a GET, or `POST /query`, which has a body. */
 export function isRead({ method, endpoint }: Route): boolean {
   return method === "GET" || endpoint.name === "query";
 }
@@ -73,7 +70,7 @@ export function endpointOf<Intent, Plan, Outcome>(
       operation.requireFields?.(resource);
     },
     authorize: (request, user, resource) => authorizeAgain(operation, request, user, resource),
-    // A long response counts as in flight until its client has received it.
+    // A long response counts against the memory limit until its client has received it.
     run: (request, user, resource) =>
       chain(
         runOperation(operation, request, user, resource),

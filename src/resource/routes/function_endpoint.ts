@@ -38,10 +38,7 @@ const rowParameters: readonly string[] = [
 /** Parameters that need a second statement, which would call a volatile function a second time. */
 const repeating: readonly string[] = ["cursor", "offset", "totalCount", "include"];
 
-/**
- * The function runs with the caller's role and, unless it is volatile, in a read-only transaction
- * with a time limit. A resource that serves the returned table applies its policies and fields.
- */
+/** Runs a function with the caller's role, in a read-only transaction unless it is volatile. */
 export async function callFunction(
   first: DatabaseFunction,
   { request, user, resource: host }: ResourceCall,
@@ -62,7 +59,7 @@ export async function callFunction(
       const why = "it changes the database, although it is not declared as volatile";
       throw new Problem("forbidden", `Cannot call ${called.name}: ${why}`, { cause });
     }
-    // The list operation reads the rows, but its problem says "Cannot read", not "Cannot call".
+    // The problem of the list operation says "Cannot read", but the caller has called a function.
     const isOfCall = cause instanceof DatabaseError && failuresOfCalls.has(cause.kind);
     if (isOfCall) await refuseArgument(values, narrowForCaller(user, host));
     throw databaseProblem(isOfCall ? cause : error, `call ${called.name}`);
@@ -84,7 +81,6 @@ async function refuseArgument(values: FunctionArguments, { driver }: Resource): 
   throw new InvalidFields(fieldErrors([refused.value.column], refused.error, wholeBody));
 }
 
-/** Lists the rows of a call in a transaction that is read-only unless the function is volatile. */
 async function runInTransaction(
   called: DatabaseFunction,
   { request, user, resource: target }: ResourceCall,
@@ -105,10 +101,7 @@ async function runInTransaction(
   });
 }
 
-/**
- * Returns the overload with the argument names of the request, or else the overload that takes the
- * body as its argument. Throws a 422 with all overloads if none of them fits, or several fit.
- */
+/** Finds the overload by its argument names. Throws a 422 unless exactly one overload fits. */
 function chosenFunction(
   first: DatabaseFunction,
   { body, query, header }: ResourceRequest,
@@ -206,10 +199,7 @@ function argumentFromText(value: unknown, column: ColumnInfo): unknown {
   return argumentFromJson(json, column);
 }
 
-/**
- * Returns the query for a list of the function's rows. An argument takes precedence over a
- * parameter with the same name. Throws a 400 for a name that is no argument and no parameter.
- */
+/** Returns the query for a list of the function's rows. Throws a 400 for an unknown name. */
 function listQueryOf(
   { name: subject, args, result, isQuery }: DatabaseFunction,
   { raw, body, query, code }: ResourceRequest,
@@ -265,7 +255,6 @@ export function servedResult(
   return table && served.get(table);
 }
 
-/** Returns a resource for rows that belong to no table. All of its columns are readable. */
 function ofResult(table: TableInfo, host: Resource): Resource {
   const { columns } = table;
   return {

@@ -39,7 +39,6 @@ export type HandleIdempotently = (
   admission: IdempotentAdmission | null,
 ) => Promise<Reply>;
 
-/** Executes each request with an `Idempotency-Key` once. */
 export interface IdempotentAnswers {
   byKey(header: string, request: RoutedRequest, resource: Resource): HandleIdempotently;
   prepare(drivers: Iterable<Driver>): Promise<void>;

@@ -39,9 +39,8 @@ export function createRouteTable(resources: readonly Resource[]) {
     routes,
     at: (path: string) => find(withoutSlash(path)),
     /**
-     * Returns a raw path with the resource's path decoded, because clients can percent-encode any
-     * character. The part after the resource's path stays unchanged: `%63ount` is an id, `a%2Fb` is
-     * one segment. Returns null for a percent-encoded path that leads to no resource.
+     * Decodes the resource's part of a path, because clients can percent-encode any character. The
+     * rest stays unchanged: `%63ount` is an id, `a%2Fb` is one segment.
      */
     canonical(path: string) {
       if (!path.includes("%")) return path;
@@ -87,10 +86,7 @@ interface OwnedPath {
   readonly rest: string;
 }
 
-/**
- * Splits a path after its longest prefix that is a resource's path. Decodes each part once, and no
- * more parts than the longest resource path has: a client can send any number of parts.
- */
+/** Splits a path after its longest prefix that is a resource's path. Decodes no further parts. */
 function splitOwned(
   path: string,
   urls: ReadonlySet<string>,
@@ -129,7 +125,6 @@ export function createResourcePaths(url: string) {
   const own: RoutesOfPath = new Map();
   const row: RoutesOfPath = new Map();
   const fixed = new Map<string, RoutesOfPath>();
-  /** Routes after the id of a row, like `/:id/restore`. */
   const belowRow = new Map<string, RoutesOfPath>();
   const firstSegment = url.length + 1;
   return {
@@ -156,9 +151,8 @@ export function createResourcePaths(url: string) {
 }
 
 /**
- * Creates the function that finds the routes at a path without a final slash, by the longest
- * resource path that is a prefix. The function compares characters, because a lookup in a Map takes
- * several times as long: V8 must hash the new path string of every request.
+ * Creates the function that finds the routes at a path. The function compares characters: a lookup
+ * in a Map takes several times as long, because V8 must hash the path of every request.
  */
 export function createPathIndex(
   all: readonly ResourcePaths[],

@@ -31,7 +31,6 @@ export function callerIdentity(user: User | null, address: string | null): strin
   return user === null ? `a${addressGroup(address)}` : `u${user.id}`;
 }
 
-/** A request after the middleware has run. */
 export interface ReceivedRequest {
   readonly request: Request;
   readonly target: RequestTarget;
@@ -158,10 +157,7 @@ export class RoutedRequest implements WaitingRequest, ResponseDelivery {
     this.#route.resource.inflight.add(body, this, false);
   }
 
-  /**
-   * Returns an equal string for all paths to one operation and row: no final slash, and the id in
-   * the form of responses. Keeps a malformed id, but a malformed percent sequence is a 400.
-   */
+  /** Returns an equal string for all paths to one operation and row, e.g. with a final slash. */
   operationPath(): string {
     const { path, resource: { url, table } } = this.#route;
     if (path === "/") return url;

@@ -36,7 +36,6 @@ import { listsTag } from "../http/etag.ts";
 import { parameterText, parseQuery, type Query } from "../http/query_parameters.ts";
 import { requireObject } from "../write/values/parse_fields.ts";
 
-/** Returns a route's whole path in Hono's syntax: `/api/notes/:id`. */
 export function routePath({ path, resource: { url } }: ResourceRoute): string {
   return path === "/" ? url : url + path;
 }
@@ -128,7 +127,7 @@ function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
       if (permits === undefined || permits(user)) return;
       throw new Problem("forbidden", `Cannot call ${name}: you have no right to`);
     },
-    // A procedure requires at most a user, and `requireAccess` has already checked this.
+    // A procedure can require a logged-in user, which `requireAccess` has already checked.
     authorize: () => Promise.resolve(),
     run: async (request, user, resource) =>
       called === undefined
@@ -152,7 +151,7 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
       try {
         endpoint = chosen(request(), resource);
       } catch (error) {
-        // Then the stored response is the same problem, which reveals no row of the upsert.
+        // A stored response to invalid parameters contains no row: access to `creating` is enough.
         if (!(error instanceof Problem)) throw error;
       }
       await endpoint.authorize(request, user, resource);
@@ -219,10 +218,7 @@ function taggedReply(reply: Reply, ifNoneMatch: string | null): MaybePromise<Rep
   );
 }
 
-/**
- * Returns the weak ETag of a page: a hash of its bytes without `nextCursor`, because two cursors
- * for the same position differ. `nextCursor` and `hasMore` follow the rows in the JSON.
- */
+/** Returns the weak ETag of a page: a hash without `nextCursor`, which differs for equal pages. */
 function tagOfPage(page: Buffer): string {
   const more = page.lastIndexOf(moreMember);
   const hasCursor = page.subarray(more + moreMember.length).toString("latin1").startsWith("true");

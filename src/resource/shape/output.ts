@@ -17,9 +17,7 @@ import { cacheControl, type DataReply, jsonReply } from "../http/json_reply.ts";
 
 /** The fields that the output shows: readable columns, computed fields and included relations. */
 export interface View {
-  /** The readable columns that {@link parseSelect} has selected. */
   readonly visible: readonly ColumnInfo[];
-  /** The values within JSON columns that are selected without the whole column; null if none. */
   readonly parts: Selection["parts"];
   readonly computed: ComputedFields;
   readonly include: readonly Include[];
@@ -31,7 +29,6 @@ export interface Include {
   readonly target: Resource;
   readonly filter: RelationFilter;
   readonly order: readonly OrderKey[];
-  /** The maximum number of related rows for each row. */
   readonly limit: number;
   /** The metrics to output in place of the related rows. Empty if the output contains the rows. */
   readonly metrics: readonly Metric[];
@@ -47,10 +44,7 @@ export interface Included {
   readonly read: readonly ColumnInfo[];
   /** For each row, the index of its group. Parent rows with equal keys share a group of rows. */
   readonly places: readonly number[];
-  /**
-   * For each parent row, the index of its group of nested rows. The index is -1 if there can be no
-   * nested rows, and null if the parent must not have the member at all.
-   */
+  /** For each parent row, the index of its group: -1 without rows, null to omit the member. */
   readonly placeOf: readonly (number | null)[];
   readonly included: readonly Included[];
   /** The metrics that replace the rows, and their values for each group; null if rows are shown. */
@@ -79,10 +73,7 @@ export function viewOf(
   return { ...selection, computed, include, safeNumbers };
 }
 
-/**
- * Returns the columns to read for a view: all columns if there are computed fields, and the keys of
- * included relations even if not shown. If `select` names no column, reads the primary key.
- */
+/** Returns the columns to read for a view, including those for computed fields and relations. */
 export function columnsOf(
   { visible, computed, include }: View,
   { columns, primaryKey }: TableInfo,
@@ -97,10 +88,7 @@ export function hasFunctionColumns({ visible }: View): boolean {
   return visible.some(({ rowFunction }) => rowFunction !== undefined);
 }
 
-/**
- * Returns only the visible columns, computed fields and included rows. List, get and all writes use
- * this function, so no endpoint can skip it. `read` lists the columns of the rows.
- */
+/** Returns only visible fields. List, get and all writes use this function, so none can skip it. */
 export function maskRows(
   rows: readonly Row[],
   read: readonly ColumnInfo[],
@@ -220,7 +208,7 @@ export function rowReply(
   return jsonReply(status, body, { ...headers, ...(etag === null ? {} : etagHeaders(row, etag)) });
 }
 
-/** `rows` must have all columns. The response has no ETags, but repeats the ids of the client. */
+/** `rows` must have all columns. The reply has no ETags, but the event ids chosen by the client. */
 export function rowsReply(
   status: number,
   { rows, recorded }: WrittenRows,

@@ -5,7 +5,6 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 
 export interface GroupView {
   readonly keys: readonly GroupKey[] | null;
-  /** The shown metrics. Other metrics only filter and sort the groups. */
   readonly metrics: readonly Metric[];
   readonly readable: readonly ColumnInfo[];
   readonly safeNumbers: boolean;

@@ -5,7 +5,6 @@ import type { View } from "./output.ts";
 export interface RowFormat {
   readonly type: string;
   readonly contentType: string;
-  /** The extension of the format's files, with the dot. */
   readonly ending: string;
   writer(view: View, options: WriterOptions): RowWriter;
 }

@@ -46,10 +46,7 @@ export async function requireNewRows(
   }
 }
 
-/**
- * Checks updated rows like {@link requireNewRows}: a changed membership must not permit its own
- * change. Skips rows without a changed scope column. A column not read counts as changed.
- */
+/** Like {@link requireNewRows}, for updates: no changed membership may permit its own change. */
 export async function requireChangedRows(
   updates: readonly LockedRow<Assignments>[],
   write: WriteCall,
@@ -195,10 +192,7 @@ function isCountedUp({ primaryKey: [column, another] }: TableInfo): boolean {
   return another === undefined && column !== undefined && isWhole(column);
 }
 
-/**
- * Inserts rows if a Postgres rule prevents RETURNING: generates the keys first, then reads by key.
- * A row that the rule stored elsewhere, or under another key, is not returned.
- */
+/** Inserts rows without RETURNING, which a Postgres rule can prevent: generates the keys first. */
 async function insertAndRead(
   rows: readonly Assignments[],
   resource: Resource,

@@ -82,10 +82,7 @@ async function fetchNamed(
   }
 }
 
-/**
- * Reads rows again that triggers of a view wrote, because RETURNING can differ from the view. Keeps
- * a returned row that the view does not contain. Throws a 422 if a trigger returned no key.
- */
+/** Reads rows again that triggers of a view wrote, because RETURNING can differ from the view. */
 export async function readAgain(
   rows: readonly Row[],
   resource: Resource,
@@ -153,10 +150,7 @@ export type RunInSlices = <Item>(
   work: (some: readonly Item[]) => Promise<void>,
 ) => Promise<void>;
 
-/**
- * Returns how to divide one batch into statements. An in-process database blocks all requests
- * during a statement: the first slice is one row, and later slices should take 5 ms.
- */
+/** Divides a batch into statements of about 5 ms: an in-process database blocks all requests. */
 export function slicesOf(resource: Resource): RunInSlices {
   const { driver, runtime: { clock } } = resource;
   const maxSize = keysPerStatement(resource);

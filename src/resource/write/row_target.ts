@@ -100,7 +100,6 @@ function readTarget(
   return fetchRow(writableTarget(target, write), resource, connection, lock);
 }
 
-/** Returns the matching row, locked until the transaction ends, or null if no row matches. */
 export function lockRow(
   where: Filter,
   resource: Resource,
@@ -165,10 +164,7 @@ export function severalRows(access: Access): Problem {
   return new Problem("conflict", `Cannot ${access}: several rows of the view have this key`);
 }
 
-/**
- * Requires that written rows are within the scope, so that a user cannot create or move rows
- * outside of it. The database evaluates the scope by one query. Throws a 403, which rolls back.
- */
+/** Requires that written rows are within the scope. Throws a 403, which rolls the write back. */
 export async function requireWithinScope(
   { grant, resource }: WriteCall,
   keys: readonly Key[],
@@ -184,10 +180,7 @@ export async function requireWithinScope(
   throw atBodyPath(outsideScope(grant.access), bodyPaths[outside] ?? wholeBody);
 }
 
-/**
- * Returns true if a write of one row needs no transaction. A rollback may be necessary if several
- * rows can have the same key or, on Postgres, if a trigger can change other data.
- */
+/** Returns true if a write of one row needs no transaction, because it never needs a rollback. */
 export function mayWriteAlone(resource: Resource): boolean {
   const { driver, table } = resource;
   return table.distinct && (driver.loneWrites === undefined || resource.actsOnRowsOnly());
@@ -233,7 +226,6 @@ export class RowsChanged extends Problem {
 
 const maxTries = 3;
 
-/** Retries work that throws {@link RowsChanged}. In the last attempt `isLast` is true. */
 export async function retryIfRowsChanged<Result>(
   work: (isLast: boolean) => Promise<Result>,
 ): Promise<Result> {

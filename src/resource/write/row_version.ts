@@ -29,10 +29,7 @@ export function expectedVersion(
   return version === null || field === null ? null : comparison(equalOperator, field, [version]);
 }
 
-/**
- * Adds the update time to the values of an update, and the row's next version unless `set` contains
- * it. The row `current` must be locked, so that two writers cannot create the same version.
- */
+/** Adds the update time and the next version. `current` must be locked, so versions are unique. */
 export function withNextVersion(
   set: Assignments,
   current: Row | null,
@@ -47,7 +44,7 @@ export function withNextVersion(
   return withUpdateTime(counted, current, resource);
 }
 
-/** Adds only the update time. A batch increments versions only if an option says so. */
+/** Adds only the update time: a batch changes versions only with `batch.incrementVersion`. */
 export function withUpdateTime(
   set: Assignments,
   current: Row | null,

@@ -27,10 +27,7 @@ export interface LockedRow<Values> {
   readonly values: Values;
 }
 
-/**
- * Finds the rows and runs before-hooks before the transaction, because this can take seconds and a
- * transaction blocks other writes on SQLite. Then writes the rows that still match.
- */
+/** Finds rows and runs their hooks before the transaction, which blocks other writes on SQLite. */
 export async function writeMatchingRows<Values>(
   batch: MatchingWrite<Values>,
   call: OperationCall<number>,

@@ -1,9 +1,8 @@
 import { FairQueue } from "./fair_queue.ts";
 
 /**
- * Runs a limited number of jobs at a time. Identities (users or addresses) take turns: a job waits
- * for earlier jobs of its own identity, but the number of these jobs does not delay other
- * identities. Jobs without an identity run in the order of their arrival.
+ * Runs a limited number of jobs at a time. Identities (users or addresses) take turns, however many
+ * jobs each has. Jobs without an identity run in the order of their arrival.
  */
 export class Semaphore {
   readonly #maxRunning: number;

@@ -1,6 +1,5 @@
 import { dbNameOf, type DrizzleColumn, entityKindOf } from "./drizzle_structure.ts";
 
-/** An SQL fragment from Drizzle's function `sql`. */
 export interface DrizzleSql {
   toQuery(config: unknown): { readonly sql: string };
 }

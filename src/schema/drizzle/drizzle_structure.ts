@@ -5,7 +5,6 @@ import { kindProperties } from "../kinds/kind_properties.ts";
 /** Members of Drizzle tables that the service reads. Both release lines of Drizzle have them. */
 export interface DrizzleTable {
   readonly [nameKey]: string;
-  /** The Postgres schema; undefined for the default schema. */
   readonly [schemaKey]: string | undefined;
   readonly [columnsKey]: Readonly<Record<string, DrizzleColumn>>;
   readonly [extraColumnsKey]?: Readonly<Record<string, DrizzleColumn>>;
@@ -29,7 +28,6 @@ export interface DrizzleColumn {
   readonly primary: boolean;
   readonly isUnique?: boolean;
   readonly hasDefault: boolean;
-  /** The default: a constant or an SQL fragment. */
   readonly default?: unknown;
   readonly defaultFn?: (() => unknown) | undefined;
   readonly onUpdateFn?: (() => unknown) | undefined;
@@ -130,7 +128,6 @@ interface ConvertedKind {
  * Returns the kind of a column whose SQL type has the kind `kind`. A custom type (`toDriver`,
  * `fromDriver`) of a string or number column converts a sample. If the sample changes, e.g. by
  * encryption, only Drizzle can convert the values. Bytes of a custom type always need Drizzle.
- * Custom types of other columns, such as booleans, are ignored.
  */
 export function convertedKind(
   column: DrizzleColumn,

@@ -2,10 +2,7 @@ import { isExactNumber } from "../exact_number.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 import { compareText, requireStorableText } from "./text_kind.ts";
 
-/**
- * Values of a SQLite column of an ambiguous declared type: numbers, strings, and bytes (`x'00ff'`),
- * sorted in this order. In a path or filter, a string that looks like a number is a number.
- */
+/** Values of a SQLite column of an ambiguous type: numbers, strings, then bytes (`x'00ff'`). */
 export const anyKind: Kind = {
   fromJson(value) {
     if (isExactNumber(value)) return numberOf(value.rawJSON);

@@ -13,7 +13,6 @@ export const bytesKind: Kind = {
   ordered: false,
 };
 
-/** Decodes canonical base64. Returns null for other strings. */
 export function decodeBase64(text: string): Uint8Array | null {
   try {
     return base64ToBytes(text);

@@ -126,10 +126,7 @@ export function plainDecimal(text: string): string | null {
   return /[1-9]/.test(magnitude) ? sign + magnitude : magnitude;
 }
 
-/**
- * Returns a {@link plainDecimal} with exactly `scale` digits after the point; null if a digit would
- * be lost. For a negative scale, the result is a whole number that ends with `-scale` zeros.
- */
+/** Returns a {@link plainDecimal} with `scale` fraction digits; null if a digit would be lost. */
 export function withScale(plain: string, scale: number | null): string | null {
   if (scale === null) return plain;
   if (scale < 0) {

@@ -1,7 +1,6 @@
 import { InvalidValue, type Kind } from "../kind.ts";
 import { compareText } from "./text_kind.ts";
 
-/** UUIDs in canonical form, i.e. lower case. */
 export const uuidKind: Kind = {
   fromJson(value) {
     if (typeof value !== "string") throw new InvalidValue("must be a UUID");

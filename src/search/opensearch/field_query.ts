@@ -18,10 +18,7 @@ export const wordsFieldMapping: Clause = {
   index_prefixes: { min_chars: 1, max_chars: 19 },
 };
 
-/**
- * Converts a search to an OpenSearch query. A document must contain each term in some field. The
- * last word may be a prefix. The query string is not parsed, so no word is an operator.
- */
+/** Converts a search to a query: each term must occur, and the last word may be a prefix. */
 export function fieldQuery({ terms }: SearchQuery, fields: readonly SearchField[]): Clause {
   const must = terms.map((term, index) => {
     const isLast = index === terms.length - 1;

@@ -22,7 +22,6 @@ export interface OpenSearchRequest {
 
 export type OpenSearchClient = ReturnType<typeof createOpenSearchClient>;
 
-/** Creates the client of a cluster. Its first request loads the library. */
 export function createOpenSearchClient(options: ClientOptions) {
   let loading: Promise<Client> | null = null;
   return {
@@ -48,7 +47,6 @@ export function createOpenSearchClient(options: ClientOptions) {
       }
     },
     async close() {
-      // If the client could not be created, nothing needs to be closed.
       const client = await loading?.catch(() => null);
       await client?.close();
     },

@@ -54,10 +54,7 @@ export class OpenSearchIndex implements IndexBackend {
     }
   }
 
-  /**
-   * Creates or finds the index. Writes use an alias, because a write to a missing index would
-   * create one. Searches use the name of the index itself. `uuid` changes with each creation.
-   */
+  /** Creates or finds the index. Writes use an alias, because a write creates a missing index. */
   async prepare(): Promise<{ isFilled: boolean }> {
     for (;;) {
       const [known, ...others] = await this.#found();
@@ -311,7 +308,6 @@ const shapeVersion = 3;
 /** How long OpenSearch takes to make a write visible to searches. The write waits for this. */
 const refreshInterval = "200ms";
 
-/** Timeout of requests in the background, in milliseconds. */
 const slowMs = 60_000;
 
 /** Maximum number of hits in one response: OpenSearch's own limit. */

@@ -77,7 +77,6 @@ class OutboxTimer {
     this.#wait();
   }
 
-  /** Processes due entries once, or waits for the current run. Never rejects. */
   tick(): Promise<void> {
     return this.#running ??= this.#drain().finally(() => this.#running = null);
   }

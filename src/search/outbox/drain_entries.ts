@@ -47,10 +47,7 @@ export interface DrainResult {
   readonly dead: number;
 }
 
-/**
- * Processes the due entries: reads their rows, writes them to their indexes and removes the
- * entries. Rejects if the store does not respond. Unfinished entries are due again later.
- */
+/** Processes the due entries, and returns the results. Rejects if the store does not respond. */
 export async function drainEntries(
   parts: OutboxParts,
   limits: DrainLimits,

@@ -42,7 +42,7 @@ export interface OutboxLease {
 /** The list that contains an entry (due or dead entries), and the time that orders the list. */
 export type OutboxQueuePosition = ReturnType<typeof queuePositionOf>;
 
-/** After this time, in milliseconds, a write without a result counts as committed. */
+/** The time, in milliseconds, after which a write without a reported result counts as committed. */
 export const intentTimeoutMs = 30_000;
 
 /** Records a write of the row before its commit. A dead entry becomes pending again. */

@@ -91,10 +91,7 @@ export class OutboxStore {
     }
   }
 
-  /**
-   * Reserves versions for index writes, and returns the first version. This version is greater than
-   * all versions reserved before. It is at least `atLeast`, because the store may be new.
-   */
+  /** Reserves versions that are greater than all earlier versions. Returns the first version. */
   async reserveVersions(count: number, atLeast: number): Promise<number> {
     return await this.#hot.update(outboxKeys.version, (value) => {
       const last = typeof value === "number" ? value : 0;

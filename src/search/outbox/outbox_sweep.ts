@@ -1,9 +1,6 @@
 import type { OutboxParts } from "./drain_entries.ts";
 
-/**
- * Indexes all rows again at long intervals, and removes documents of missing rows. Repairs changes
- * without an outbox entry: of other programs, or of a process that ended while the store was down.
- */
+/** Indexes all rows again at long intervals, to repair changes without an entry in the outbox. */
 export class OutboxSweep {
   readonly #parts: OutboxParts;
   readonly #intervalMs: number | false;

@@ -26,7 +26,7 @@ export interface MountDashboardOptions {
   readonly options: ResolvedDashboard;
   /** The path at which operators log in, such as `/api/auth/login`; null without sessions. */
   readonly login: string | null;
-  /** Returns the user of operator requests. The user's streams end if `isOperator` is false. */
+  /** Returns the user for operator requests. The user's streams end if `isOperator` is false. */
   readonly operatorUser: (user: User, isOperator: (user: User) => boolean) => User;
   readonly reports: readonly Report[];
   readonly operator: InnerApp;
@@ -186,7 +186,7 @@ export async function requireOperator(
     authorize,
     option: "adminUI.authorize",
     cannot: "Cannot use the dashboard",
-    // A browser then asks for a user name and password, and sends them with later requests.
+    // With this header, a browser asks for a user name and password, and then sends them.
     headers: { "www-authenticate": 'Basic realm="dashboard", charset="UTF-8"' },
   });
   return { user, isReadOnly: readOnly, isViewer: false };

@@ -112,7 +112,6 @@ function factsOf(resource: Resource, { resources, basePath, prefix }: ServedReso
   return {
     name,
     description: table.description,
-    /** The schema of the table; null for the default schema. */
     schema: table.schema,
     /** The last segment of the resource's path below the dashboard, such as `notes`. */
     path: url.slice(basePath.length + 1),

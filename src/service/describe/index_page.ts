@@ -31,7 +31,7 @@ ${
 ${table(["Request", "Operation"], requests.map(requestCells))}`;
 }
 
-/** Returns an HTML table. The cells are HTML, so they are not escaped. */
+/** Returns an HTML table. The cells must be HTML already, because they are not escaped. */
 function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[], tag: string) =>
     `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>`;

@@ -4,10 +4,7 @@ import type * as Api from "./open_telemetry_api.ts";
 
 type Instrument = ReturnType<ReturnType<typeof Api.metrics.getMeter>["createObservableGauge"]>;
 
-/**
- * Exports metrics by the SDK of OpenTelemetry that the runtime has registered. A histogram is
- * exported as the number and the sum of its values. Call the returned function to end the export.
- */
+/** Exports metrics by the registered SDK of OpenTelemetry until the returned function is called. */
 export async function exportMetrics(
   registry: Metrics | GatheringMetrics,
   { metrics }: Pick<typeof Api, "metrics">,

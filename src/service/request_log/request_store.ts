@@ -183,9 +183,7 @@ export class RequestStore {
   }
 }
 
-/** The time between two batches, in milliseconds. */
 const batchMs = 500;
-/** The maximum number of requests in a batch. */
 export const maxBatch = 500;
 /** The maximum number of requests that wait. Later requests are lost, and only counted. */
 const maxWaiting = 5_000;

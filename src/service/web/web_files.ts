@@ -48,7 +48,7 @@ async function missing(folder: string, reason: string): Promise<Error> {
   return Object.assign(new Error(message), { name: pageErrorName });
 }
 
-/** The name of errors about the page. Their class is Error, because they are the user's fault. */
+/** The `name` of errors about the page's files. Their class is Error and not `Problem`. */
 export const pageErrorName = "WebPageError";
 
 /** Yields each file with its name. `above` are the folders that contain this folder. */

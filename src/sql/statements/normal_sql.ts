@@ -1,7 +1,4 @@
-/**
- * Normalizes an expression for comparisons: no blanks, comments, outer parentheses, upper case or
- * casts of the catalog. Equal results mean equivalent expressions, but not always vice versa.
- */
+/** Normalizes an expression: equal results mean equivalent expressions, but not vice versa. */
 export function normalizeSql(expression: string, syntax: SqlSyntax): string {
   const words = syntax.bareWords(wordsOf(expression, syntax.tokens));
   const outer = outerParentheses(words);
@@ -23,7 +20,6 @@ function wordsOf(expression: string, tokens: RegExp): readonly string[] {
 export const standardSqlTokenPattern: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|::|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 
-/** Returns how many parentheses enclose the whole expression. */
 function outerParentheses(words: readonly string[]): number {
   const open: number[] = [];
   const pairs = new Map<number, number | undefined>();
@@ -48,10 +44,8 @@ export interface SqlSyntax {
   endOf(script: string, at: number, token: string): number | null;
 }
 
-/** Matches white space and comments. */
 export const blankToken = /^(?:\s|--|\/\*)/;
 
-/** The pattern of the tokens in DDL: comments, quoted text, words, single characters. */
 export const ddlTokenPattern: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*(?:\]|$)|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 

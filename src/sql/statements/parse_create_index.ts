@@ -8,10 +8,9 @@ import {
 } from "./normal_sql.ts";
 
 /**
- * Parses a CREATE INDEX statement of SQLite. A word in double quotes that names no column is a
- * string in SQLite, but an error elsewhere, so this function puts it into single quotes. Returns
- * the expressions of the index without collations and directions, and the `columns` whose names
- * they contain.
+ * Parses a CREATE INDEX statement of SQLite. SQLite reads a word in double quotes that names no
+ * column as a string, so this function puts it into single quotes. The returned expressions lack
+ * collations and directions. `columns` are the columns whose names they contain.
  */
 export function parseCreateIndex(
   statement: string,

@@ -18,7 +18,7 @@ export function splitStatements(script: string, syntax: SqlSyntax): readonly str
       const word = token.toUpperCase();
       if (hasBody(words)) {
         if (opensBody(word, words)) isInBody = true;
-        // Elsewhere, END ends a CASE, or is the name of a column.
+        // After any other word, END ends a CASE, or is the name of a column.
         if (word === "END" && bodyEdge.test(words.at(-1) ?? "")) isInBody = false;
       }
       words.push(word);

@@ -110,7 +110,6 @@ export function problemAtPath(
   return hasPath ? atBodyPath(problem, { path, details: { path } }) : error;
 }
 
-/** Returns the path that nested rows share: `albums` for `albums.0` and `albums.1`. */
 function commonPath([first, ...others]: readonly BodyPath[]): string | null {
   if (first?.details["path"] === undefined) return null;
   const shared = first.path.split(".");

@@ -44,7 +44,6 @@ export interface RelateStep {
   readonly changes: readonly RelationChange[];
 }
 
-/** Related rows to connect to and disconnect from the row `around`, by one relation. */
 export interface RelationChange {
   readonly around: NestedRow;
   readonly connect: readonly NestedRow[];

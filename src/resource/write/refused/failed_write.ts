@@ -10,7 +10,6 @@ export interface FailedRow {
 
 export class FailedWrite extends DatabaseError {
   readonly resource: Resource;
-  /** The rows of the failed statement. One of these rows caused the failure. */
   readonly rows: readonly FailedRow[];
 
   constructor(

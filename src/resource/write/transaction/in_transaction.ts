@@ -88,7 +88,6 @@ export class WriteConnection implements Joinable<WrittenRows> {
     this.#calls?.close();
   }
 
-  /** The remaining indexing of the collected rows, to finish after the transaction. */
   get pending(): readonly PendingIndexing[] {
     return this.#pending;
   }
@@ -117,10 +116,7 @@ interface TransactionOptions<Outcome> extends Pick<OperationCall<Outcome>, "reco
   readonly resource: Pick<Resource, "driver" | "runtime">;
 }
 
-/**
- * Runs an operation's work in a transaction, in up to three attempts. The transaction also stores
- * the response for an idempotency key. Written rows are indexed before or after the commit.
- */
+/** Runs work in a transaction, at most three times. Stores a response by its idempotency key. */
 export async function inTransaction<Outcome>(
   { resource: { driver, runtime }, record }: TransactionOptions<Outcome>,
   work: (connection: WriteConnection) => Promise<Outcome>,

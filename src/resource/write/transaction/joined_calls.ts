@@ -20,7 +20,6 @@ export class JoinedCalls<Notes> implements OpenTransaction {
   #isOpen = true;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Joins the transaction of `driver`. The driver can be a {@link PartDriver}. */
   constructor(driver: Driver, around: Joinable<Notes>, depth = 1) {
     this.base = driver.base ?? driver;
     this.#driver = driver;

@@ -36,10 +36,7 @@ interface NamedKey extends UniqueKey {
   readonly name: string;
 }
 
-/**
- * Returns the keys by which an upsert can find rows: the primary key and other unique keys. Omits
- * keys that clients can neither read nor write, because upserts would reveal their values.
- */
+/** Returns the keys for upserts, without keys that an upsert would reveal to the client. */
 export function uniqueKeysOf(resource: Resource): readonly NamedKey[] {
   const { table, fields } = resource;
   const byDbName = new Map(table.columns.map((column) => [column.dbName, column]));
@@ -93,10 +90,7 @@ export function mayUpsert(resource: Resource): boolean {
 
 export const uniqueKeyParameter: ReadonlySet<string> = new Set(["on"]);
 
-/**
- * Returns the unique key whose columns `on` names in any order, with a partial index's condition in
- * parentheses. Without `on`, returns the primary key. An unknown key is a 400 with all keys.
- */
+/** Returns the unique key that `on` names, or the primary key. Throws a 400 for an unknown key. */
 export function parseUniqueKey(text: string | undefined, resource: Resource): UniqueKey {
   const { table } = resource;
   if (text === undefined) return table;
@@ -115,10 +109,7 @@ export function parseUniqueKey(text: string | undefined, resource: Resource): Un
   return found.primaryKey === table.primaryKey ? table : found;
 }
 
-/**
- * Returns a function that parses the fields of an item. It throws a 422 for a value that violates
- * the condition of a partial index, because such an item could only create rows, never update one.
- */
+/** Returns the parser of an item. It throws a 422 for a value that the partial index excludes. */
 export function parseItemOf({ rows }: UniqueKey): ParseFields {
   const terms = rows === undefined ? [] : rows.kind === "and" ? rows.terms : [rows];
   return (body, resource, others) => {
@@ -170,8 +161,7 @@ export interface ItemsToSort {
 
 /**
  * Sorts the items into existing and new rows, and locks the rows. Throws a 403 for a row outside
- * the scope, before stored values can influence the result. Throws a 409 for a row that is marked
- * as deleted, and a 412 for a precondition that does not hold.
+ * the scope, a 409 for a deleted row, and a 412 if a precondition fails.
  */
 export async function sortItems(
   { items, by, update, isCounted, expected }: ItemsToSort,

@@ -105,7 +105,6 @@ export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<Colum
   });
 }
 
-/** Maps the items of a batch. If `work` throws a Problem, the problem names the item. */
 export function mapItems<T, Result>(
   items: readonly T[],
   work: (item: T, index: number) => Result,
@@ -133,7 +132,6 @@ function member(body: unknown, name: string): unknown {
   return ownMember(requireObject(body), name);
 }
 
-/** Runs `work` for a part of the body. If `work` throws a Problem, adds `bodyPath` to it. */
 export function atPath<Result>(bodyPath: BodyPath, work: () => Result): Result {
   try {
     return work();
@@ -154,7 +152,6 @@ export async function atPathAsync<Result>(
 }
 
 export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown {
-  // An error that concerns the whole body has no path.
   if (path === "") return error;
   if (error instanceof InvalidFields) {
     const errors = error.errors.map((fault) => ({

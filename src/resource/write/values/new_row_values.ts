@@ -19,7 +19,6 @@ export function newRowValues(
   return completeNewRow(new Map(given), grant, resource);
 }
 
-/** Completes `values` in place, as {@link newRowValues} does. */
 export function completeNewRow(
   values: Map<ColumnInfo, unknown>,
   grant: Grant,

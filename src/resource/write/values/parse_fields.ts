@@ -54,10 +54,7 @@ export type ParseFields = (
   others?: SeparateMembers,
 ) => Map<ColumnInfo, unknown>;
 
-/**
- * Ignores columns that the client cannot write and, without `strictInput`, unknown fields. Throws
- * for unsupported nested rows, because ignoring them would look like success.
- */
+/** Ignores columns that the client cannot write and, without `strictInput`, unknown fields. */
 export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { isNew: true });
 
@@ -76,7 +73,6 @@ export const parseRowChanges: ParseFields = (body, resource, others = noOthers) 
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
 interface BodyUse {
-  /** True if the body creates a row. Absent if the row can exist already. */
   readonly isNew?: true;
   readonly immutable?: ReadonlySet<ColumnInfo>;
   readonly mayBeStored?: true;
@@ -126,7 +122,7 @@ function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
   return mayWrite(column, resource) ? column : undefined;
 }
 
-/** Returns true if a value can be another form of the stored value. In a key, only special ones. */
+/** Returns true if a value can be another form of the stored value: for a key, only e.g. NaN. */
 function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
   const { dialect } = driver;
   return (!column.primaryKey || isSpecial(value, column)) && fields.readable.includes(column) &&

@@ -115,14 +115,10 @@ export interface AccessRight {
   readonly access: Access;
   /** The name of the scope if it is a named policy, else null. */
   readonly policy: string | null;
-  /** Which rows the user may access; `none` if access is denied. */
   readonly rows: "all" | "some" | "none";
   /** The rows' condition in the filter language. Values of hidden columns are masked. */
   readonly condition: string;
-  /**
-   * The number of accessible rows. Null if the report is about `create` or about a single row, or
-   * if counting took too long.
-   */
+  /** The number of rows. Null for `create`, for a single row, or if counting took too long. */
   readonly count: number | null;
   readonly passes?: boolean;
   /** The parts of the condition. `passes` is true if the requested row meets the part. */

@@ -21,12 +21,11 @@ export interface ServiceReport {
     readonly budgets: boolean;
     readonly metrics: boolean;
     readonly changes: boolean;
-    /** True if the service has a log of requests. */
     readonly requests: boolean;
     /** True if the operator may read the slow statements in the log of requests. */
     readonly statements: boolean;
   };
-  /** The resources' base path, such as `/api`. It follows `/as` in requests as another user. */
+  /** The resources' base path, such as `/api`. The paths for another user begin with `/as/api`. */
   readonly basePath: string;
   readonly resources: readonly ResourceDescription[];
 }

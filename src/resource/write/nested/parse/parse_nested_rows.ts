@@ -23,17 +23,14 @@ import {
 } from "./relation_steps.ts";
 import { maxEmbeddedPerItem } from "../../../define/default_max_fields.ts";
 
-/** Creates one step for all rows of a relation, even if different rows contain them in the body. */
+/** Creates one step (a group of writes) for each relation, even if several rows contain it. */
 export function parseNestedRows(sources: readonly RowSource[], resource: Resource): NestedRows {
   const state = newState(resource);
   const rows = parseLevel(sources, resource, state);
   return { resource, access: "create", rows, steps: state.steps };
 }
 
-/**
- * `complete` returns the values of the row to write. A foreign key has a placeholder if a related
- * row determines its value. Throws a 422 with the path, or a 400 for too many rows.
- */
+/** Throws a 422 with the path, or a 400 for too many rows. `complete` returns values to store. */
 export function parseNestedChanges(
   body: unknown,
   resource: Resource,

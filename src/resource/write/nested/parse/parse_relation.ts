@@ -9,7 +9,6 @@ import type { BodyPath } from "../../../model/operation.ts";
 export interface RelationRequest {
   readonly wanted: readonly IdOrNewRow[];
   readonly disconnect: readonly BodyPart[];
-  /** Path of a `set`, which disconnects all related rows that it does not list; else null. */
   readonly removesOthers: BodyPath | null;
 }
 

@@ -171,10 +171,7 @@ function endId(link: Row, relation: Relation): string {
   return JSON.stringify(columns.map((column) => canonicalValueText(link[column.name], column)));
 }
 
-/**
- * Returns the links of the enclosing row that a change can affect: with `set` all links, else those
- * to the named rows. Omits hidden links and links to hidden rows. Throws a 400 for too many.
- */
+/** Returns the visible links that a change can affect: with `set` all, else those to named rows. */
 async function readLinks(
   { relation, relation: { steps: [near] }, target, written: link }: RelateStep,
   { around, connect, disconnect, removesOthers }: RelationChange,
