@@ -11,10 +11,9 @@ export interface Transport {
   /** The source of the current bearer token. */
   readonly tokens: { current(): Promise<Bearer> };
   /**
-   * Sends a request: adds the token, refreshes the token once after a 401, and solves challenges
-   * (proof of work or CAPTCHA). Returns the service's JSON, an event stream, or a 304. Throws a
-   * {@link ServiceError} for other responses, such as a proxy's page with status 200. If the signal
-   * aborts, throws the signal's reason.
+   * Sends a request: adds the token, refreshes it once after a 401, and solves challenges (proof of
+   * work or CAPTCHA). Returns the service's JSON, an event stream or a 304. For any other response,
+   * throws a {@link ServiceError}; after an abort, throws the signal's reason.
    */
   send(request: ClientRequest): Promise<Response>;
   /** Objects that all parts of a client share, such as the connection of its live lists. */

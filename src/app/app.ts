@@ -71,9 +71,8 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   /** Lists the files of the option `web` again after a new build. `serve` calls it at a SIGHUP. */
   readonly hangUp?: (() => void) | undefined;
   /**
-   * Runs the periodic work of a process once: deletes recorded changes that are too old, deletes
-   * expired idempotency records, and sends the entries of the search outbox. On a host that stops
-   * idle processes, call it from a cron job. Rejects if the database fails.
+   * Runs the periodic work once: deletes old entries of the change log and idempotency records, and
+   * sends the search outbox. Call it by a cron job if the host stops idle processes.
    */
   upkeep(): Promise<void>;
   /**

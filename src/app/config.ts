@@ -83,10 +83,7 @@ export interface AppConfig {
   readonly idempotency?: false | IdempotencyOptions | undefined;
   /** Authentication: routes for logging in, and how the user of a request is identified. */
   readonly auth?: AuthOptions | undefined;
-  /**
-   * The roles and settings with which Postgres runs the statements of each user, so that row level
-   * security determines which rows the user can use. Default: the login role runs every statement.
-   */
+  /** The Postgres roles of users, for row-level security. Default: the role of the connection. */
   readonly actAs?: ActAsOptions | undefined;
   /** Hono middleware, in the order of execution. Runs after user identification, before routes. */
   readonly middleware?: readonly Middleware[] | undefined;

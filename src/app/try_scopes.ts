@@ -100,7 +100,6 @@ const enumOperators: ReadonlySet<Operator> = new Set([
   ...[equalOperator, notEqualOperator, inOperator],
 ]);
 
-/** Sends a statement with the filter. The database parses the filter, but evaluates no row. */
 async function tryStatement(filter: Filter, table: TableInfo, driver: Driver): Promise<void> {
   const { dialect } = driver;
   const condition = compileFilter(filter, dialect);

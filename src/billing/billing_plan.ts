@@ -50,7 +50,6 @@ export class BillingPlans {
   readonly #byKey: ReadonlyMap<string, BillingPlan>;
   readonly #byPrice: ReadonlyMap<string, BillingPlan>;
 
-  /** Throws a plain Error if two plans have the same key or price. */
   constructor(plans: readonly BillingPlan[]) {
     this.#byKey = uniquely("key", plans);
     this.#byPrice = uniquely("priceId", plans);

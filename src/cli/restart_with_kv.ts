@@ -33,8 +33,8 @@ export async function restartWithKv(
 }
 
 /**
- * The flags of Deno for the processes of a service. By default, Deno aborts the signal of a request
- * also when the response was sent, and warns once about each process that reads such a signal.
+ * Without the last flag, the signal of a request would also abort after its response was sent, and
+ * Deno would warn once about each process that reads such a signal.
  */
 export const unstableFlags = [
   "--unstable-kv",
@@ -42,12 +42,9 @@ export const unstableFlags = [
   "--unstable-no-legacy-abort",
 ] as const;
 
-/**
- * Sends `end` to this process when its parent has ended. `by` is the process id of the parent, by
- * default of the process that ran {@link restartWithKv}.
- */
-export function exitWithParent(clock: Clock, by?: string, end: Deno.Signal = "SIGTERM"): void {
-  const parent = by ?? Deno.env.get(parentVariable);
+/** Sends the signal `end` to this process when its parent (the process `pid`) has ended. */
+export function exitWithParent(clock: Clock, pid?: string, end: Deno.Signal = "SIGTERM"): void {
+  const parent = pid ?? Deno.env.get(parentVariable);
   if (parent === undefined) return;
   // Children of this process must not inherit the variable.
   Deno.env.delete(parentVariable);

@@ -52,7 +52,7 @@ function compared(
   return sql`(${operand} ${sign} ${dialect.boundStored(value, column)}${orNull})`;
 }
 
-/** Compiles the last keys of an ORDER BY. Then only rows with identical columns are equal. */
+/** Compiles the keys that end an ORDER BY, so that only rows with identical columns are equal. */
 export function compileTieBreak(
   { table, order }: Pick<ReadPlan, "table" | "order">,
   dialect: Dialect,

@@ -33,7 +33,7 @@ export function fetchGroups(
   return chain(cells, (rows) => decodeGroups(rows, plan, reader));
 }
 
-/** Faster metrics can be tried unless HAVING or the order uses them: a value can be `inexact`. */
+/** Faster metrics can be `inexact`, so neither HAVING nor the order may use them. */
 function mayBeQuick({ metrics, having, order }: AggregatePlan, dialect: Dialect): boolean {
   const { quick } = dialect.metrics;
   if (quick === null || having.kind !== "all") return false;

@@ -39,10 +39,7 @@ export interface Reservation {
   readonly amount: number;
   /** Time at which the credits return automatically: RFC 3339 in UTC. */
   readonly expiresAt: string;
-  /**
-   * State of the reservation: `open`, unless `reserve` was repeated with a key whose reservation
-   * has ended. Only an open reservation holds credits. To reserve again, use another key.
-   */
+  /** `open`, unless `reserve` repeated the key of an ended reservation (which holds no credits). */
   readonly state: ReservationState;
 }
 
@@ -99,10 +96,7 @@ export interface CreditsLedger {
   balance(account: string): Promise<number>;
   /** Returns entries of an account, newest first. Default: the last 50 entries. */
   history(account: string, page?: number | HistoryPage): Promise<readonly LedgerEntry[]>;
-  /**
-   * Reserves credits until `commit`, `release` or the expiry. A repeated call with the same key
-   * returns the first reservation with its current `state`.
-   */
+  /** Reserves credits until commit, release or expiry. A reused `key` returns the first result. */
   reserve(account: string, amount: number, options?: ReserveOptions): Promise<ReserveResult>;
   /** Ends a reservation and charges `amount`. `ok` is false after a release or the expiry. */
   commit(
@@ -112,10 +106,9 @@ export interface CreditsLedger {
   /** Ends a reservation and returns its credits. `ok` is false after a commit or the expiry. */
   release(reservation: Pick<Reservation, "account" | "id">): Promise<EndedReservation>;
   /**
-   * Reverses the grant with this key, for instance after a refund. Consumed credits are reversed,
-   * too, so the balance may become negative. All reversals together never exceed the grant: a
-   * larger `amount` fails with 409. Without a `key` in the options, each call reverses again. For a
-   * partial refund, pass the id of the refund as `key`, so that a repeated event counts once.
+   * Reverses the grant with this key, e.g. after a refund. The balance may become negative. All
+   * reversals together never exceed the grant: a larger `amount` fails with 409. Without a `key` in
+   * the options, each call reverses again, so pass the id of a partial refund as `key`.
    */
   reverse(grantKey: string, options?: ReverseOptions): Promise<LedgerResult>;
   /** Returns the account and credits of the grant with this key, or null if no grant has it. */

@@ -4,7 +4,6 @@ export type LedgerEntryKind =
   | "consume"
   | "reserve"
   | "commit"
-  /** The work failed, and the reservation was returned. */
   | "release"
   | "expire"
   | "reverse";

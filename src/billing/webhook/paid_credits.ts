@@ -123,7 +123,7 @@ export interface SubscriptionTerms
   readonly since: string;
   readonly heldFrom?: string;
   readonly heldUntil?: string;
-  /** Start of the dropped terms between this and the next element of the history, if any. */
+  /** Start of the terms dropped between this element of the history and the next one, if any. */
   readonly unknownFrom?: string;
 }
 

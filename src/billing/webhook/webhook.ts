@@ -24,9 +24,8 @@ export interface WebhookCallbacks {
   /** Called after the credits of an event were granted: at least once, again if the call fails. */
   readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
   /**
-   * Returns the account of an event, or undefined to use the account in the metadata. Do not trust
-   * the metadata of Paddle and Lemon Squeezy, or `client_reference_id` of Stripe: a browser can set
-   * them.
+   * Returns an event's account; undefined for the one in the metadata. Do not trust the metadata of
+   * Paddle and Lemon Squeezy, or Stripe's `client_reference_id`: a browser can set them.
    */
   readonly resolveAccount?: ((event: BillingEvent) => MaybePromise<string | undefined>) | undefined;
 }

@@ -134,7 +134,7 @@ function streamsExcept(
   { streams, changes }: Recording,
   limits: ReadonlyMap<TableInfo, RoleLimits>,
 ): string {
-  // Views never have live streams.
+  // Views are not recordable, so they never have live streams.
   const streamed = [...limits].filter(([{ recordable }]) => recordable);
   const hidden = streamed.filter(([, { hidesRows }]) => hidesRows);
   const [first] = hidden;

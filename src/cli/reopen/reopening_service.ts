@@ -236,7 +236,7 @@ function mayBeOfChange(observation: Observation): boolean {
   if (observation.kind === "value_does_not_fit") return true;
   let error: unknown = "error" in observation ? observation.error : null;
   for (let depth = 0; error instanceof Error && depth < 5; depth++, error = error.cause) {
-    // A `schema-changed` problem without a DatabaseError as its cause is the result of a check.
+    // A `schema-changed` problem without a DatabaseError comes from a check, so it requires none.
     const isFound = error instanceof Problem && error.slug === "schema-changed";
     if (isFound && error.cause instanceof DatabaseError) return true;
     if (error instanceof DatabaseError && error.kind === "other") return true;

@@ -12,7 +12,6 @@ export class KernelBalancer {
   readonly #sockets: WorkerProcess[] = [];
   #leftOut: WorkerProcess | null = null;
 
-  /** Throws an Error with a one-sentence message if another program uses the port. */
   constructor(host: string, port: number) {
     if (port !== 0) requireFree(host, port);
     this.#host = host;

@@ -1,14 +1,11 @@
 import type { LeftOutSocket } from "./worker_process.ts";
 
 /**
- * Selects which sockets of a shared port (`SO_REUSEPORT`) receive new connections. The kernel runs
- * the filter for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). Closing a socket resets
- * the connections in its queue. Therefore a socket is excluded, and closed when its queue is empty.
- *
- * `leftOut` contains the index of the excluded socket, and the number of all sockets of the port.
- * The sockets have the order in which they began to listen. When a socket closes, the last socket
- * gets its index. Null includes all sockets, also sockets that are added later. Throws if this
- * process does not listen at the port, or if the kernel refuses the filter.
+ * Selects which sockets of a shared port (`SO_REUSEPORT`) receive new connections, by a filter that
+ * the kernel runs for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). `leftOut` excludes a
+ * socket until its queue is empty, because closing it would reset the connections in the queue;
+ * null excludes none. `leftOut` has the number of sockets, and the socket's index in the order in
+ * which the sockets began to listen. When a socket closes, the last socket gets its index.
  */
 export function filterPort(port: number, leftOut: LeftOutSocket | null): void {
   attach(listenerOf(port), leftOut === null ? byHash : allBut(leftOut));

@@ -44,9 +44,8 @@ export interface LiveListOptions<
   /** The result of `prefetch`, for instance from a server. The list starts with these rows. */
   readonly seed?: LiveSeed | undefined;
   /**
-   * Returns true if a new or changed row, whose write is unconfirmed, belongs to the list. Default:
-   * the result of the filter. If only the service knows the result, new rows do not belong to the
-   * list, and changed rows do.
+   * Returns true if a row with an unconfirmed write belongs to the list. Default: the filter's
+   * result. If only the service knows it, new rows do not belong to the list, and changed rows do.
    */
   readonly accepts?: ((row: R["row"]) => boolean) | undefined;
 }

@@ -39,7 +39,6 @@ export interface LiveSeed extends RowDescription {
 }
 
 export type LiveMessage =
-  /** The service has accepted the subscription. */
   | {
     readonly type: "opened";
     readonly description: RowDescription;

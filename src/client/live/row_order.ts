@@ -3,10 +3,9 @@ import type { FieldType, FieldTypes, LiveRow } from "./live_messages.ts";
 export type CompareRows = (left: LiveRow, right: LiveRow) => number;
 
 /**
- * Returns the comparison function of a list. Like the service, it compares the fields of `orderBy`,
- * then the primary key. NULL is last in both directions. Numbers precede strings, and strings are
- * compared by code point. A value that a new row does not have yet, such as a generated key, is
- * greater than all other values. Throws for a path (`author.name`), whose value a row may lack.
+ * Returns the comparison of a list's rows, like the service's: by the fields of `orderBy`, then the
+ * primary key. NULL is last in both directions, numbers precede strings, and strings compare by
+ * code point. A value that a new row lacks, such as a generated key, is greater than all others.
  */
 export function compareBy(orderBy: readonly string[], types: FieldTypes): CompareRows {
   const keys = orderBy.map((key): [name: string, sign: number] => {

@@ -238,9 +238,8 @@ async function tokenOf(
 }
 
 /**
- * Pauses the jobs of the resource after a 429, all jobs after a 401 or without network, and the
- * jobs of the row after any other error. The delay grows exponentially, with full jitter, and is at
- * least the delay that the service requested.
+ * Pauses the resource's jobs after a 429, all jobs after a 401 or without network, or else those of
+ * the row. The delay grows exponentially, with full jitter, but respects `retryAfterMs`.
  */
 function pauseAfter(
   cause: unknown,

@@ -34,9 +34,8 @@ export interface Job {
   /** Time at which the idempotency key was created, in milliseconds since 1970. */
   readonly createdAt: number;
   /**
-   * The idempotency key of the request to the same row that was waiting when this job was added;
-   * null if no request was waiting. After that request has been sent, the row's new ETag becomes
-   * `ifMatch`, and this member becomes null.
+   * The idempotency key of the request to the same row for which this job waits, or null. When that
+   * request has been sent, the row's new ETag becomes `ifMatch`, and this becomes null.
    */
   readonly after: string | null;
   /** How often `onConflict` has resolved a conflict of this job. */

@@ -30,10 +30,7 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
     return stored.change(job, changes);
   }
 
-  /**
-   * Updates the jobs that wait for this job's request. Unless this job is in the state `sent`, the
-   * waiting jobs get `after` and `ifMatch` of this job.
-   */
+  /** Updates the jobs that wait for this one. If unsent, it passes on its `after` and `ifMatch`. */
   async function release(job: Job): Promise<void> {
     const { id, idempotencyKey, state, after, ifMatch } = job;
     for (const other of [...jobs.values()]) {
@@ -73,7 +70,7 @@ function storedJobs({ show, showAll }: JobView, options: OutboxJobsOptions) {
   const { jobs, opening, channel, signal } = options;
   let storing: Promise<unknown> = Promise.resolve();
   let reading: Promise<void> | null = null;
-  /** The jobs of this tick. */
+  /** The jobs that were added in this tick. */
   const adding: Job[] = [];
 
   function queue<T>(work: (storage: JobStorage) => Promise<T> | T): Promise<T> {

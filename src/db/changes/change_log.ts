@@ -12,7 +12,7 @@ export interface Change {
   /** A random number: after a restore, another change can have this `seq`. Null on Postgres. */
   readonly mark: number | null;
   readonly table: TableInfo;
-  /** `truncate`: all rows were removed. `touch`: unknown rows were written. Both without images. */
+  /** `truncate` removed all rows, and `touch` wrote unknown rows: `before` and `after` are null. */
   readonly kind: "insert" | "update" | "delete" | "truncate" | "touch";
   /** The whole row before the change, including columns hidden from clients. Null for an insert. */
   readonly before: Row | null;
