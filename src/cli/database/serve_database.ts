@@ -77,7 +77,7 @@ export async function serveDatabase(
   };
   const read = options.isReread === true ? await withRemainingKeys(db, wanted, observe) : wanted;
   const { tables, functions } = await findTables(db, read, runtime);
-  // If callers have database roles, these roles run the statements, not the connection's role.
+  // If callers have database roles, the limits of the connection's role do not matter.
   const limitsOf = async (some: readonly TableInfo[]) =>
     acting === null ? await readRoleLimits(db.driver, some) : new Map<TableInfo, RoleLimits>();
   const limits = await limitsOf(tables);

@@ -110,7 +110,7 @@ export function liveList<
 
   const [store, change] = createStore<LiveListState<object>>(() => {
     const shown = runSafely(() => lists.overlays?.shown(list), fail);
-    // While rows load, `token` is null. `wanted` may exceed the limit that the service allows.
+    // Until the longer window has loaded (no token yet), the rows fill the previous limit.
     const hasMore = set.rows.size >= (set.token ? wanted : set.limit!);
     return { items: set.items, pending: 0, ...shown, ...set.state, hasMore, loadMore };
   }, open);

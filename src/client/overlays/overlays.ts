@@ -107,7 +107,7 @@ export class Overlays implements ShownOverlays {
     for (const [target, row] of changed) {
       if (row && !(this.#belongs(list, row) ?? set.rows.has(target))) changed.set(target, null);
     }
-    // The rows that the list has shown before are sorted.
+    // The rows that the list has shown before are sorted, so only other rows are inserted.
     const wanted = new Set([...set.without(changed), ...changed.values()]);
     const known = (list.sorted ?? []).filter((row) => wanted.delete(row));
     list.sorted = set.insert(known, wanted);
@@ -134,7 +134,7 @@ export class Overlays implements ShownOverlays {
       const { id, kind } = write.overlay;
       if (kind === "create") this.#created.set(id, rowIdText(message.id));
     } else {
-      // The types of the fields determine the order.
+      // A new description may have other field types, which determine the order.
       if (message.type === "opened") list.sorted = undefined;
       for (const write of this.#writes.values()) {
         if (message.type === "opened") write.echoes.delete(list);
