@@ -23,10 +23,7 @@ import {
 import { Problem } from "../problem/problem.ts";
 import { excerptOf, filterError } from "./syntax/filter_error.ts";
 
-/**
- * A condition on the rows of a table, as code writes it: a filter of the builders, a template of
- * `rsql`, a policy's result, a quantifier of `relations`, or a combination of them.
- */
+/** A condition on rows: a filter, a template of `rsql`, a quantifier, or a combination of them. */
 export type Rule<Of = AnyTable> = Filter<Of> | FilterText | Draft<Of>;
 
 /** A rule that depends on the service's relations. The service resolves it where it is used. */
@@ -84,10 +81,7 @@ export function andRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of>
   return combined(rules, and);
 }
 
-/**
- * Returns the rule for the rows that match at least one of the rules. If one of them is `all()`,
- * every row matches. Without rules, no row matches.
- */
+/** Returns the rule for the rows that match at least one rule. Without rules, no row matches. */
 export function orRules<Of = AnyTable>(...rules: readonly Filter<Of>[]): Filter<Of>;
 /** Returns the rule for the rows that match at least one of the rules, of any form. */
 export function orRules<Of = AnyTable>(...rules: readonly Rule<Of>[]): Rule<Of>;

@@ -49,10 +49,7 @@ const anyType: ReadonlySet<Operator> = new Set([
   outOperator,
 ]);
 
-/**
- * An operand is compared only with a value of its own type. `!=` and `=out=` also match values of
- * every other type, but not a missing value or the JSON `null`.
- */
+/** Compares an operand only with values of its type. `!=` and `=out=` match other types, too. */
 export function pathComparisonSql(
   comparison: Comparison,
   path: JsonPath,

@@ -106,7 +106,6 @@ function parseQuantified(state: State): FilterSyntax {
 
 const everyRow: FilterSyntax = Object.freeze({ kind: "and", terms: Object.freeze([]) });
 
-/** Parses a group in parentheses. Its recursion is limited by {@link filterLimits}. */
 function parseParentheses(state: State): FilterSyntax {
   const { at, openedAt } = state;
   if (openedAt.length === filterLimits.depth) {

@@ -17,7 +17,7 @@ export interface LeaseHolder {
   payAll(): Promise<void>;
 }
 
-/** Does not call the store for a second after a failure. Returns unused leases within 2 seconds. */
+/** Accesses the store, but pauses for a second after a failure. Returns unused leased tokens. */
 export class BucketStore {
   readonly #hotKeys: HotKeys;
   readonly #runtime: Runtime;

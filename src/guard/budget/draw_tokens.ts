@@ -5,10 +5,7 @@ import type { KeyChange } from "../../kv/key_change.ts";
 export interface TokenDemand {
   readonly amount: number;
   readonly toFloor: boolean;
-  /**
-   * Number of tokens that the request already has. If the bucket cannot supply the rest, the draw
-   * puts them back. Otherwise several requests could divide the last tokens, and all would fail.
-   */
+  /** Tokens that the request already has. A failed draw puts them back for other requests. */
   readonly taken: number;
 }
 
@@ -34,7 +31,6 @@ export interface DrawResult {
   readonly isGranted: boolean;
   readonly amount: number;
   readonly share: number;
-  /** The bucket in the store after the draw. */
   readonly bucket: Bucket;
   readonly record: BucketRecord | null;
 }

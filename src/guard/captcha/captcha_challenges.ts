@@ -8,7 +8,6 @@ import { boundedMap } from "../../runtime/bounded_map.ts";
 import { groupOf } from "../../options/option.ts";
 import { flag, testedValue, textLike } from "../../options/option_kinds.ts";
 
-/** Issues CAPTCHA challenges, and accepts each solved token once. */
 export type CaptchaChallenges = ReturnType<typeof createCaptchaChallenges>;
 
 type CaptchaRequirements = Pick<CaptchaQuestion, "action" | "remoteIp">;
@@ -18,7 +17,6 @@ interface CaptchaChallengesOptions extends ResolvedCaptchaOptions {
   readonly runtime: Runtime;
 }
 
-/** Timeout of a verification, in milliseconds. */
 const maxWaitMs = 5_000;
 
 /** The header Retry-After if the provider does not respond, in seconds. */
@@ -68,10 +66,7 @@ export function createCaptchaChallenges(parts: CaptchaChallengesOptions) {
 
   return {
     issueChallenge,
-    /**
-     * Verifies a token and marks it as used. Returns null if valid, else the reason. Rejects with
-     * `captcha-unavailable` if there is no verdict, and with a `StoreError` if the store fails.
-     */
+    /** Marks a valid token as used. Returns null if it was valid and unused, or the reason. */
     verifyToken,
     /** Accepts a valid unused token; else rejects with a challenge or `captcha-unavailable`. */
     async require({ headers }: Request, conditions: CaptchaRequirements) {
@@ -120,10 +115,7 @@ function normalizeAnswer(given: unknown): CaptchaAnswer {
   return { kind: "unavailable", reason, cause: "cause" in given ? given.cause : undefined };
 }
 
-/**
- * Creates the function that claims a CAPTCHA token for the first caller in all processes. A claim
- * is revoked if the provider returns no verdict. Rejects with a `StoreError` if the store fails.
- */
+/** Creates the function that claims a CAPTCHA token for the first caller in all processes. */
 function createTokenClaims(store: KeyValue) {
   // Remembers used tokens, so that they are refused without calling the store.
   const used = boundedMap<string, boolean>(20_000);

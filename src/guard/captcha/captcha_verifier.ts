@@ -18,10 +18,7 @@ export interface CaptchaVerifier {
   readonly provider: string;
   /** Public key to show the CAPTCHA with. The client reads it in `Service-Captcha-Sitekey`. */
   readonly siteKey: string;
-  /**
-   * Verifies a token. Called once for each token. The token is refused after an error, and after
-   * any result except `true` and `{ kind: "passed" }`.
-   */
+  /** Verifies a token, once. Only the results `true` and `{ kind: "passed" }` accept the token. */
   verify(question: CaptchaQuestion): CaptchaAnswer | boolean | Promise<CaptchaAnswer | boolean>;
   /** False if the verifier cannot check actions: an option with an action is then an error. */
   readonly hasActions?: boolean | undefined;
