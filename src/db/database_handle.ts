@@ -114,7 +114,7 @@ export async function runInSavepoint<T>(
     await run("RELEASE SAVEPOINT");
     return result;
   } catch (error) {
-    // These statements fail too if the transaction is lost. COMMIT or ROLLBACK reports the error.
+    // Ignores errors here: if the transaction is lost, COMMIT or ROLLBACK reports that.
     await run("ROLLBACK TO SAVEPOINT").then(() => run("RELEASE SAVEPOINT")).catch(() => {});
     throw error;
   }

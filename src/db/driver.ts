@@ -155,8 +155,8 @@ export interface DriverThreads {
 export interface Signals {
   /**
    * Calls `onSignal` for each signal of another process, and after signals may have been missed.
-   * Reconnects automatically. `isAlone` is true for a trigger's signal, because only one of several
-   * concurrent transactions sends it.
+   * Reconnects automatically. `isAlone` is true for a trigger's signal, which can be the only
+   * signal for several concurrent transactions.
    */
   listen(onSignal: (isAlone: boolean) => void): SignalChannel;
 }

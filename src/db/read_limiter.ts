@@ -3,7 +3,7 @@ import type { Clock } from "../runtime/runtime.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { ReadLimits } from "./driver.ts";
 
-/** One user or address can have half of these reads, because an address can be a shared proxy. */
+/** An address can have half of these waiting reads, because it can be a proxy of many users. */
 export const maxWaitingReads = 400;
 
 interface ReadLimiterOptions {

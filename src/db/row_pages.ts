@@ -80,5 +80,5 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   };
 }
 
-/** Divides a row limit whose page is too large. Few limits occur, because each has its own SQL. */
+/** Divides a row limit that was too high. It is large, so that few limits (statements) occur. */
 const shrinkage = 8;

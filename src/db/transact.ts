@@ -56,7 +56,7 @@ export interface TransactionGuard {
 }
 
 export function transactionGuard(): TransactionGuard {
-  // `open` is false after the transaction. Code that it started may then use the driver again.
+  // After the transaction, `open` is false. Later code may use the driver.
   const transactions = new AsyncLocalStorage<{ open: boolean }>();
   return {
     check() {

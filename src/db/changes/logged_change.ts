@@ -219,7 +219,7 @@ function rowMatch(
 /** The optimistic ids (ids that clients chose for new rows) of a transaction's rows, by row id. */
 export type OptimisticIds = ReadonlyMap<string, string>;
 
-/** The log position before a transaction writes. Null if each change names its transaction. */
+/** The log position before a transaction writes. Null if changes contain transaction ids. */
 type LogMark = SqlValue;
 
 export async function logPositionBefore(

@@ -10,7 +10,7 @@ export interface OpenChangeLogOptions {
   readonly driver: Driver;
   readonly tables: Iterable<TableInfo>;
   readonly changes: ResolvedChangesOptions;
-  /** Receives the tables whose policies hide rows. Called when this set of tables has changed. */
+  /** Called with all tables whose row policies hide rows, after each change of this set. */
   readonly onSecured?: (tables: ReadonlySet<TableInfo>) => void;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }

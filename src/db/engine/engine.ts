@@ -126,7 +126,7 @@ export interface ChangeHints {
 
 export interface PollingListener {
   readonly notify: () => void;
-  /** Records other programs' writes to tables without triggers. Null if nothing can detect them. */
+  /** Finds and records other programs' writes to tables without triggers. Null if impossible. */
   readonly findUntracked: (() => Promise<void>) | null;
 }
 
@@ -153,7 +153,7 @@ export interface ChangesEngine {
   setUp(setup: ChangeLogSetup): Promise<ChangeSource>;
   readonly images: ImageFormat;
   polling(driver: Driver, listener: PollingListener): PollingMethod;
-  /** A query for the log position before a write. Null if changes record their transactions. */
+  /** A query for the log position before a write. Null if changes contain transaction ids. */
   readonly mark: string | null;
   changesSince(table: TableInfo, mark: SqlValue): Statement;
   readonly history: RowHistorySql;

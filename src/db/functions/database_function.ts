@@ -89,7 +89,7 @@ export function tableOfCall(
   const passed = args.filter((one) => values.has(one)).map((one) => {
     const { column, type, isVariadic } = one;
     const value = sql`CAST(${dialect.encode(values.get(one), column)} AS ${tableName(type)})`;
-    // Named arguments of a variadic function must be complete, so such a call uses no names.
+    // A variadic function gets its arguments in order, so none of them is passed by name.
     if (isVariadic) return sql`VARIADIC ${value}`;
     if (column.dbName === "" || areInOrder) return value;
     return sql`${identifier(column.dbName)} => ${value}`;

@@ -28,7 +28,7 @@ export type ResultItem =
     /** True for the value of an expression, false for the stored value of the column. */
     readonly computed: boolean;
   }
-  /** `*` or `notes.*`. `named` returns the columns of its tables that have this database name. */
+  /** `*` or `notes.*`: all columns of tables. `named` returns those with the database name. */
   | { readonly kind: "star"; named(dbName: string): readonly (ColumnInfo | null)[] };
 
 /** Parses the items of RETURNING or SELECT. Throws if engines could differ in names or values. */

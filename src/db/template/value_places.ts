@@ -24,7 +24,7 @@ export type ValuePlace =
   /** The JavaScript type of the value determines how it is bound. */
   | {
     readonly kind: "free";
-    /** A column whose values are strings in JSON. Near it, a bound string would be ambiguous. */
+    /** A column next to the value, with strings as JSON values: a bound string is ambiguous. */
     readonly near: ColumnInfo | null;
     readonly isExact: boolean;
   };

@@ -45,7 +45,7 @@ export interface RowImage {
   readonly row: Row;
 }
 
-/** The key of a row's stored forms. Copies of a row omit them: a copy can have other values. */
+/** The key under which a row keeps its stored values. Copies omit them: a copy can be changed. */
 const storedForms = Symbol("stored forms");
 
 /** Attaches the stored values that a decoded row loses, such as the JSON document `null`. */

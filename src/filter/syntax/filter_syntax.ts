@@ -12,7 +12,7 @@ export const filterLimits = {
   listValues: 200,
   /** The maximum length of a pattern with wildcards other than `%` at its ends, in UTF-16 units. */
   pattern: 100,
-  /** Total length of all such patterns in a filter. Databases try each at every position. */
+  /** The total of these lengths in one filter. Databases try a pattern at every position. */
   patterns: 500,
   values: 1000,
 } as const;

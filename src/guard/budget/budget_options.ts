@@ -4,7 +4,7 @@ import { callback, number } from "../../options/option_kinds.ts";
 
 /** The options for the budget that each caller has for all resources together. */
 export interface BudgetOptions {
-  /** Budgets by class: `anonymous`, `authenticated`, or as `classify` returns. Default: no limit. */
+  /** Budgets by class: `anonymous`, `authenticated`, or one of `classify`. Default: no limit. */
   readonly classes: Readonly<Record<string, BudgetClassOptions>>;
   /** Returns a caller's class. An error or an unknown class means `anonymous`. */
   readonly classify?: Classify | undefined;

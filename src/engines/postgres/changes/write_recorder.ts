@@ -38,7 +38,7 @@ const maxPerStatement = 1_000;
 
 const maxKnownTexts = 500;
 
-/** Logs writes in their transaction: each row that a plan changes; without a plan, the tables. */
+/** Logs writes in their transaction: with a plan, each changed row; without, the written tables. */
 export class WriteRecorder {
   readonly #tables: readonly PostgresLogTable[];
   readonly #exclude: ReadonlySet<ColumnInfo>;

@@ -34,7 +34,7 @@ import { SilenceWatch } from "./silence_watch.ts";
 export interface PostgresJsConnectionOptions extends SessionParts {
   readonly choice: ServerChoice;
   readonly clock: Clock;
-  /** The number of listeners for signals. If it is 0, triggers send the signals of this process. */
+  /** The number of listeners for signals. With 0, triggers send the signals instead. */
   readonly listeners: { count: number };
   readonly alterations: { count: number };
   readonly notified?: (payload: string) => void;
@@ -78,7 +78,7 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#pooled = options.plan.isPooled;
     this.#announces = options.listeners.count > 0;
     const { clock, options: { statementTimeoutMs }, plan: { settings } } = options;
-    // A `statement_timeout` in the URL replaces the option. Its unit is unknown: 0 means no watch.
+    // The URL can set `statement_timeout` in any unit. The limit 0 then turns the watch off.
     const limitMs = "statement_timeout" in settings ? 0 : statementTimeoutMs;
     this.#silence = new SilenceWatch(clock, limitMs, () => this.drop());
     this.#opensAfter(options.choice.open((attempt) => this.#connect(attempt)));

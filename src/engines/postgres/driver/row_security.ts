@@ -48,7 +48,7 @@ const reachedSql = `asked AS (
     JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
       AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> v.oid)`;
 
-/** The ancestors and descendants of reached tables. Reads of the tables ignore their policies. */
+/** Inheritance parents and children of reached tables, whose policies a table's reads ignore. */
 const kinSql = `kin AS (
     SELECT r.place, r.oid, up.is_up FROM reached r
     JOIN pg_class c ON c.oid = r.oid AND NOT c.relrowsecurity, (VALUES (true), (false)) AS up(is_up)

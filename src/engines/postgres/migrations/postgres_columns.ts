@@ -143,7 +143,7 @@ function changed(table: TableMigration, name: string): readonly MigrationStep[] 
   return counting?.declared === true ? [...steps, ...counted(table, name)] : steps;
 }
 
-/** Returns the steps for an identity column. Its numbers continue after the largest value. */
+/** Returns the steps for an identity column. The numbers continue after its largest value. */
 function counted(table: TableMigration, name: string): readonly MigrationStep[] {
   const column = quoteIdentifier(name);
   const sequence = `pg_get_serial_sequence(${quoteText(table.name)}, ${quoteText(name)})`;

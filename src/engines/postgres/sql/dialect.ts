@@ -198,7 +198,7 @@ function textOperand(column: ColumnInfo): Fragment {
   return column.databaseType === undefined ? operand(column) : textOfType(columnOf(column), column);
 }
 
-/** Names the collation of a declared column, because other programs can create it differently. */
+/** Names the collation, because another program may have created the column with another one. */
 function ordered(column: ColumnInfo): Fragment {
   if (column.databaseType !== undefined) return operandOfType(column.databaseType, column);
   return column.kind === "text" && column.existingType === null

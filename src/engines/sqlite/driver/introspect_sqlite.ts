@@ -197,7 +197,7 @@ async function draftView(
 
 /** Describes a virtual table as a view. Its key is the row id (FTS) or first column (R*Tree). */
 async function draftVirtual(driver: Driver, table: ListedTable): Promise<TableDraft> {
-  // Describes no writes, because a read-only connection rejects even EXPLAIN of such a write.
+  // Describes no writes: a read-only connection rejects even EXPLAIN of a write to the table.
   const draft = await draftView(driver, table, readOnlyView);
   const module = moduleOf(table.sql) ?? "";
   const isFullText = /^fts[345]$/.test(module);

@@ -1,7 +1,7 @@
 import type { SqlValue } from "../../../sql/fragment.ts";
 
 export interface SqliteLibrary {
-  /** The claim on a file contains this name: two libraries would release each other's locks. */
+  /** A file is claimed under this name for one library: two would release each other's locks. */
   readonly name: string;
   /** Opens a file and loads extensions. If an extension does not load, the error has no code. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;

@@ -45,7 +45,7 @@ export async function sendInOrder<T>(
   });
 }
 
-/** Runs each read in a transaction. If BEGIN fails, a read has the login's rights, so it fails. */
+/** Runs each read in a transaction with the role of `identity`. Rejects if BEGIN fails. */
 export function actingConnection(
   connection: PostgresConnection,
   identity: DatabaseIdentity,

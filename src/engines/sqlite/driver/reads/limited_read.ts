@@ -167,7 +167,6 @@ export interface RowWidthsOptions {
 }
 
 export interface ReadStrategy {
-  /** True to read all rows together, which is faster. Their bytes are counted afterwards. */
   readonly atOnce: boolean;
   readonly isElsewhere: boolean;
 }

@@ -67,7 +67,7 @@ function declaredKind(declared: string, name: string): ColumnKind | null {
 
 const numeric: readonly Affinity[] = ["INTEGER", "NUMERIC"];
 
-/** The names of each kind's types (the first match is used), and the affinities that fit it. */
+/** For each kind: the names of its types (the first match is used), and the fitting affinities. */
 const declaredKinds: Readonly<
   Record<ColumnKind, readonly [names: RegExp, affinities?: readonly Affinity[]] | null>
 > = {
