@@ -95,7 +95,6 @@ export function changeDecoder(driver: Driver, exclude: ReadonlySet<ColumnInfo>):
   };
 }
 
-/** Returns a change that decodes each of its two row images once, at the first use of the image. */
 function lazyChange(
   logged: Omit<Change, "before" | "after" | "sizeBytes">,
   images: { readonly before: string | null; readonly after: string | null },

@@ -112,7 +112,6 @@ function requireDistinctIndexes(tables: readonly TableInfo[]): void {
   }
 }
 
-/** Requires that no table is declared twice. The two declarations could contradict each other. */
 function requireDistinctNames(tables: readonly TableInfo[], { foldName }: CatalogEngine): void {
   for (const [index, { schema, name, formerName }] of tables.entries()) {
     const others = tables.slice(0, index).filter((one) => one.schema === schema);

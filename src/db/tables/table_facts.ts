@@ -109,7 +109,6 @@ export class RoleRights {
     );
   }
 
-  /** True if a database has roles, so that limits can change. */
   get mayChange(): boolean {
     return [...this.#tables.keys()].some((driver) => engineOf(driver).roles !== null);
   }

@@ -4,11 +4,8 @@ import type { Fragment } from "../../sql/fragment.ts";
 
 /** The kinds of operands that filter operators take after their symbol. */
 export type OperatorTakes =
-  /** One value of the column's kind. */
   | "value"
-  /** One or more values of the column's kind. */
   | "list"
-  /** Two values of the column's kind. */
   | "pair"
   /** One item of the column's lists. */
   | "item"

@@ -190,7 +190,6 @@ function symbolAt(text: string, at: number): string | null {
   }
 }
 
-/** Returns `=name=` with a name of at most 32 characters, or null. */
 function namedSymbolAt(text: string, at: number): string | null {
   let end = at + 1;
   while (end - at <= 32 && (classes[text.charCodeAt(end)]! & nameLetter) !== 0) end++;

@@ -84,7 +84,6 @@ export class RequestBudget {
     this.#taken -= amount;
   }
 
-  /** Returns the cost of a number of items. An empty batch costs as much as one item. */
   #costOf(items: number): number {
     return Math.max(1, items) * this.#itemCost + this.#embeddedCost;
   }

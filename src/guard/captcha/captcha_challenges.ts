@@ -19,10 +19,8 @@ interface CaptchaChallengesOptions extends ResolvedCaptchaOptions {
 
 const maxWaitMs = 5_000;
 
-/** The header Retry-After if the provider does not respond, in seconds. */
 const retryAfter = "5";
 
-/** Creates the CAPTCHA challenges. Only an explicit pass is accepted. */
 export function createCaptchaChallenges(parts: CaptchaChallengesOptions) {
   const { verifier, tokenHeader, store, runtime } = parts;
   const { provider, siteKey } = verifier;

@@ -20,7 +20,6 @@ interface UsedSolution {
 }
 
 export interface ProofOfWorkOptions {
-  /** The first secret signs challenges, and all secrets verify them. */
   readonly secrets: readonly string[];
   readonly challengeTtlMs: number;
   readonly store: KeyValue;

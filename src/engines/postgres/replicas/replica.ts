@@ -20,7 +20,6 @@ export interface PrimaryPosition {
 export interface ReplicaParts {
   readonly driver: Driver;
   readonly clock: Clock;
-  /** Returns the primary's current position, which the replica must reach before a read. */
   readonly position: () => Promise<PrimaryPosition>;
   /** Called with the reason why no read uses the replica, at most once a minute. */
   readonly notice: (message: string) => void;

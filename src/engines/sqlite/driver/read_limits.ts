@@ -75,7 +75,6 @@ export interface TimeLimit {
   spent(ms: number): void;
 }
 
-/** The number of examined bytes between two checks of the time. */
 const bytesBetweenLooks = 16 * 1024;
 /** The cost of one time check, in bytes. It is added to the bytes that a statement examines. */
 const bytesOfCheck = 256;

@@ -201,7 +201,6 @@ function rowText(row: string, { key, rowId }: RecordedTable): string {
   return rowId === null ? imageJson(key, columnSqlOf(row)) : `${row}.${quoteIdentifier(rowId)}`;
 }
 
-/** Returns SQL for the row id and the unique values of a row, by which conflicts are found. */
 function conflictKeys(
   row: string,
   table: RecordedTable,
