@@ -1,9 +1,6 @@
 import { invalidParameter, type Problem } from "../problem/problem.ts";
 
-/**
- * Minimum length of an anonymous caller's key, in characters: enough for 128 bits. Many people can
- * share one address, so only a key that cannot be guessed protects their responses from each other.
- */
+/** In characters: 128 bits. Many people can share an address, so the key must be unguessable. */
 export const minAnonymousKeyLength = 22;
 
 /**

@@ -17,7 +17,6 @@ export interface IdempotencyClaim {
   readonly id: string;
   readonly fingerprint: string;
   readonly owner: string;
-  /** The client whose storage limit the response counts against; absent if no limit applies. */
   readonly share?: string | undefined;
 }
 

@@ -9,7 +9,6 @@ export interface AuthenticatorDependencies {
   readonly guard: Guard;
   readonly db: Database;
   readonly trustedProxies: number;
-  /** The origins that `cors` allows to send cookies. */
   readonly trustedOrigins: ReadonlySet<string>;
   /** How long a credential is trusted before it is read again, in milliseconds. */
   readonly recheckMs: number;

@@ -16,7 +16,6 @@ import { StoreError } from "./store_error.ts";
 export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
   /** How long a change is retried while other processes change the key, in ms. Default: 3,000. */
   readonly deadlineMs?: number | undefined;
-  /** The maximum number of changes in one commit, because commits have size limits. */
   readonly maxChanges?: number | undefined;
 }
 

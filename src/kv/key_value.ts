@@ -85,7 +85,6 @@ export type KeyValueMutation =
     readonly key: KeyValueKey;
     /** Any value except undefined that can be cloned, with at most 65,000 serialized bytes. */
     readonly value: unknown;
-    /** The lifetime of the record, in milliseconds. */
     readonly expireInMs?: number | undefined;
     /**
      * The client to which the record belongs. Records with a `share` use only a part of a limited

@@ -10,10 +10,7 @@ export interface RetryingKvOptions extends Pick<Runtime, "clock" | "random"> {
   readonly deadlineMs?: number | undefined;
 }
 
-/**
- * A Deno KV with timeouts. Repeats operations if another process has locked the file. Deno's client
- * of KV Connect retries for ever, so a store that does not respond receives only a few operations.
- */
+/** A Deno KV with timeouts, which repeats operations while another process locks the file. */
 export class RetryingKv {
   readonly #kv: DenoKv;
   readonly #options: RetryingKvOptions;
@@ -32,7 +29,6 @@ export class RetryingKv {
     return this.cleanupDeadline(limitMs);
   }
 
-  /** Returns the deadline of a cleanup, which can run even after the store was closed. */
   cleanupDeadline(limitMs: number = this.#options.deadlineMs ?? 3_000): Deadline {
     return deadline(
       limitMs,
@@ -171,10 +167,7 @@ class CircuitBreaker {
     this.#probe = probe;
   }
 
-  /**
-   * Returns null if an operation may be sent now. Otherwise returns a promise, after which the
-   * caller must call again. The promise rejects with a `StoreError` if the store does not respond.
-   */
+  /** Null if an operation may be sent now. After the promise resolves, the caller asks again. */
   waitUntilReady(limit: Deadline): Promise<void> | null {
     const [oldest] = this.#pending;
     if (oldest === undefined) return null;

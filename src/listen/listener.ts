@@ -82,7 +82,6 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   const address = { hostname: host, port, reusePort };
   const url = urlOf(host, port);
   const finished = Promise.withResolvers<void>();
-  /** Null while the listener has failed. */
   let socket: Socket | null = first;
   let stopped: Promise<void> | null = null;
 

@@ -231,10 +231,7 @@ export class LiveHub {
     }
   }
 
-  /**
-   * Ends all streams of these tables. Until the next call, also ends each new stream of the tables.
-   * Streams of other tables start over if they read a table that is newly hidden or shown.
-   */
+  /** Ends the streams of these tables, and all new ones until the next call with other tables. */
   hide(tables: ReadonlySet<TableInfo>): void {
     const changed = tables.symmetricDifference(this.#hidden);
     this.#hidden = tables;

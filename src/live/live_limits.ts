@@ -2,7 +2,6 @@ const mebibyte = 1024 * 1024;
 
 /** The limits of live streams: reads, memory and unread bytes. Only tests use other limits. */
 export const liveLimits = {
-  /** Limits of the recent changes in memory, from which streams catch up. */
   ringBuffer: { changes: 20_000, bytes: 16 * mebibyte },
   maxRowsPerPage: 500,
   maxConcurrentReads: 8,

@@ -1,10 +1,7 @@
 import { Problem } from "../problem/problem.ts";
 import { isLoopback } from "../protocol/loopback.ts";
 
-/**
- * Throws a 403 for an MCP request (with `Origin`) of a web page whose host is not allowed.
- * Otherwise a page whose host name resolves to this machine (DNS rebinding) could use this service.
- */
+/** Throws a 403 for a host or a web page that is not allowed, to prevent DNS rebinding. */
 export function requireOwnHost(
   { headers, url }: Request,
   hosts: readonly string[],

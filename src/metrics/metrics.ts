@@ -27,7 +27,6 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
-/** The metrics of several processes. */
 export interface GatheringMetrics extends Metrics {
   /** The metrics of this process alone. */
   readonly own: Metrics;

@@ -60,7 +60,6 @@ export function operationDocument(
   };
 }
 
-/** Returns the query parameters: a GET's arguments, and list parameters if rows are returned. */
 function functionParameters(
   all: readonly CalledFunction[],
   { method }: Route,

@@ -118,7 +118,6 @@ export function testedValue<T>(
   return new Option({ takes, fits, shape: { kind: "other" } });
 }
 
-/** Returns `Function`, `AsyncFunction`, `GeneratorFunction` or `AsyncGeneratorFunction`. */
 function tagOf(given: unknown): string {
   return Object.prototype.toString.call(given).slice("[object ".length, -1);
 }

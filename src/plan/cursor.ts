@@ -7,7 +7,6 @@ import type { SqlValue } from "../sql/fragment.ts";
 import { printOrder } from "./order.ts";
 import type { OffsetPosition, OrderKey } from "./plan.ts";
 
-/** The position in a cursor. The next page of the list begins after this position. */
 export type CursorPosition =
   | { readonly kind: "values"; readonly values: readonly SqlValue[] }
   | ({ readonly kind: "reached" } & OffsetPosition)

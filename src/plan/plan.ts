@@ -47,12 +47,10 @@ export interface ReadPlan {
   readonly after: readonly SqlValue[] | null;
   /** Replaces `after` if several rows can have equal sort key values. `after` is then null. */
   readonly from?: OffsetPosition;
-  /** The number of rows to skip. Absent for 0, or if `from` contains the number. */
   readonly offset?: number;
   /** The maximum number of rows. Null if at most one row can match. */
   readonly limit: number | null;
   readonly lock?: true;
-  /** Absent if the read does not truncate long values. */
   readonly preview?: PreviewSettings;
   readonly added?: readonly (RelatedColumn | PathColumn)[];
 }

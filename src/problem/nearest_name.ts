@@ -76,7 +76,6 @@ export function nearMissOf(name: string, names: NamesByNormalForm): string | und
   return names.get(plain) ?? nearOf(plain, names);
 }
 
-/** Returns the first similar name. A short name has no similar names. */
 function nearOf(plain: string, names: NamesByNormalForm): string | undefined {
   if (plain.length < minNearLength - 1) return undefined;
   for (const [known, name] of names) {

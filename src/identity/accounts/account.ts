@@ -49,7 +49,6 @@ export function userOfAccount({ id, email, name, roles }: Account): User {
   return Object.freeze({ id, email, ...(name === null ? {} : { name }), roles });
 }
 
-/** Returns the members of a user that responses contain. Other members are for access rules. */
 export function userForResponse(
   { id, email, name, roles }: User,
 ): Readonly<Record<string, unknown>> {

@@ -19,7 +19,6 @@ export interface AccountReply {
   readonly isFree?: boolean | undefined;
 }
 
-/** Reads the members in the body of an account request. All errors are reported together. */
 export class AccountFields {
   readonly #body: Readonly<Record<string, unknown>>;
   readonly #errors: { readonly path: string; readonly message: string }[] = [];
@@ -87,7 +86,6 @@ export function readName(fields: AccountFields): string | null {
 
 const maxNameLength = 200;
 
-/** Characters that no name can contain, including line and paragraph separators. */
 export const controlCharacter = /[\p{Cc}\u2028\u2029]/u;
 
 export function invalidTokenProblem(action: string): Problem {

@@ -226,7 +226,7 @@ function socketAddress(info: unknown): string | null {
   return typeof hostname === "string" ? hostname : null;
 }
 
-/** Returns the request for the guard, without a user, because logins count by IP address. */
+/** Returns the request for the rate limits, without a user: logins count by IP address. */
 function guarded({ request, address }: AccountRequest, body: Uint8Array): GuardedRequest {
   return {
     request,

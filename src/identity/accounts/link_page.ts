@@ -11,10 +11,7 @@ export interface LinkPageContent {
   readonly other?: string | undefined;
 }
 
-/**
- * Creates a page to which a link in an email leads. Its script reads the token after `#`, which
- * browsers do not send, and posts the token. Throws a 405 for clients that prefer JSON.
- */
+/** Creates the page of a link in an email. Its script reads the token after `#` and posts it. */
 export function createLinkPage(
   path: string,
   { heading, password, other }: LinkPageContent,

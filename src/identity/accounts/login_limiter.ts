@@ -12,10 +12,7 @@ import { hasMemberTypes } from "./account.ts";
 const maxAtOnce = 4;
 const maxWaiting = 128;
 
-/**
- * Limits the concurrent logins of one IP address. A running login holds the budget tokens that a
- * failed login costs. Without a limit, an office that logs in together would use up its budget.
- */
+/** Limits concurrent logins of an address, because each holds budget tokens until it succeeds. */
 export class LoginLimiter {
   readonly #turns = new Map<string, {
     readonly semaphore: Semaphore;
@@ -125,14 +122,10 @@ export function networkOfAddress(group: string): string {
 
 interface Count {
   readonly count: number;
-  /** The start of the counted hour, in milliseconds since 1970. */
   readonly beganAt: number;
 }
 
-/**
- * Counts the events of an hour in the key-value store, per subject, over all processes. The hour
- * begins with the first event. Rejects with a `StoreError` if the store fails.
- */
+/** Counts a subject's events in an hour that begins with the first event, over all processes. */
 export class HourlyCounters {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;

@@ -138,7 +138,7 @@ function withEmailSpellings(accounts: Accounts): Accounts {
     ...accounts,
     findByEmail: (email) => find(emailSpellings(email)),
     async add(account) {
-      // Only old accounts have other spellings, so no such account can appear before `add`.
+      // New accounts have only the first spelling, so none can appear between this check and `add`.
       const [, ...others] = emailSpellings(account.email);
       return await find(others) === null ? await accounts.add(account) : null;
     },

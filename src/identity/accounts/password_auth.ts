@@ -81,7 +81,7 @@ async function openAdministration(
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
     rules: passwords,
     async endSessions(userId) {
-      // This epoch never expires, because the lifetime of the sessions is unknown here.
+      // The new epoch, which ends all sessions, never expires: their lifetime is unknown here.
       if (configured !== null) await beginSessionEpoch(configured, userId, runtime);
     },
   };

@@ -33,10 +33,7 @@ export function readPasswordReset({ fields }: AccountRequest, { rules }: Account
   return { token, password };
 }
 
-/**
- * `POST /password/reset`: sets a new password by the token of a reset or signup e-mail. Ends all
- * sessions and starts none, because another person may have read the e-mail.
- */
+/** `POST /password/reset`. Starts no session, because another person may have read the e-mail. */
 export async function resetPassword(
   call: AccountRequest,
   { token, password }: ReturnType<typeof readPasswordReset>,

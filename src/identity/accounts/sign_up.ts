@@ -64,10 +64,7 @@ export function readVerifyEmail({ fields }: AccountRequest) {
   return { token, password };
 }
 
-/**
- * `POST /verify`: creates the account of a signup. The token proves only that the client can read
- * these e-mails, so the request also needs the signup's password or its browser's cookie.
- */
+/** `POST /verify` needs the signup's password or cookie: the token proves only the address. */
 export async function verifyEmail(
   call: AccountRequest,
   { token, password }: ReturnType<typeof readVerifyEmail>,

@@ -22,10 +22,7 @@ async function readSessionEpoch(store: KeyValue, userId: string): Promise<string
   return typeof value === "string" ? value : "";
 }
 
-/**
- * Starts a new epoch, which ends all sessions of a user, even those that are being started. The
- * epoch expires after `expireInMs`, when all earlier sessions have expired, too. Default: never.
- */
+/** Ends all sessions of a user. The new epoch can expire when all earlier sessions have expired. */
 export async function beginSessionEpoch(
   store: KeyValue,
   userId: string,

@@ -1,4 +1,3 @@
-/** Limits of the memory that live aggregates use for their groups, in bytes. */
 export interface GroupMemoryLimits {
   readonly perAggregate: number;
   readonly perIdentity: number;

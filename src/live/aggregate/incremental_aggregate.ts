@@ -92,7 +92,7 @@ export class IncrementalAggregate {
     return key.includes(undefined) ? undefined : { key, id: idOf(key, columns) };
   }
 
-  /** Adds a row to its group, or removes it. Skips columns whose value is the same in `other`. */
+  /** Adds or removes a row. Skips columns that are equal in `other`, the row's other state. */
   #count(row: Row, by: 1 | -1, { key, id }: RowGroupKey, other: Row | null): boolean {
     const { requested: { keys }, base: { limit }, isRanked } = this.#plan;
     const known = this.#entries.get(id);

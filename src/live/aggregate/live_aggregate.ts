@@ -22,7 +22,6 @@ import { type MaintenancePlan, maintenancePlan } from "./maintained_group.ts";
 
 interface AggregateReadResult {
   readonly groups: readonly AggregateGroup[];
-  /** Maintains the result in memory; null if the database must compute it after each change. */
   readonly incremental: IncrementalAggregate | null;
   readonly position: Position;
 }

@@ -143,13 +143,11 @@ export class BatchEvents {
 export interface BatchDeliveryOptions {
   readonly resumeTokens: ResumeTokens;
   readonly fanOut: FanOut;
-  /** The approximate maximum size of the events that a group receives together, in bytes. */
   readonly maxEventBytes: number;
   /** The log position after the batch; null if more batches of the same read of the log follow. */
   readonly to: Position | null;
 }
 
-/** Sends the events of a batch to the listeners. Each event is rendered once for each view. */
 export class BatchDelivery {
   readonly #events: BatchEvents;
   readonly #options: BatchDeliveryOptions;
@@ -205,7 +203,7 @@ export class BatchDelivery {
     this.#events.sendInvalidations();
     const groups: SubscriberGroup[] = [];
     for (const [group, transitions] of this.#events.transitions) {
-      // Listeners of a group with `heldRows` were already informed, by `doubt` or `invalidate`.
+      // If the filter reads related rows (`heldRows`), its listeners were already informed.
       if (group.transitionListeners.size > 0 && group.heldRows === null) {
         const known = transitions.filter((transition) => transition !== null);
         const { to } = this.#options;

@@ -257,7 +257,6 @@ function doubtAbsence({ transitionListeners }: SubscriberGroup, rowChange: RowCh
   for (const listener of transitionListeners) listener.doubt(rowChange);
 }
 
-/** Returns true if a row matches after a change. Skips the filter if its columns are unchanged. */
 function passesAfter(
   { decide, columnsRead }: SubscriberGroup,
   { before, after, changed }: RowChange,

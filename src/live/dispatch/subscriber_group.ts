@@ -122,7 +122,6 @@ export class IncludeGroup implements AffectedGroup {
     return this.#includePaths;
   }
 
-  /** True if any group has listeners. Streams that still catch up do not count as listeners. */
   get hasListeners(): boolean {
     for (const { hasListeners } of this.#groups) if (hasListeners) return true;
     return false;

@@ -134,7 +134,7 @@ export class ChangeFeed {
       for (const { sizeBytes } of part) bytes += sizeBytes;
       this.published += part.length;
       if (count > 0) await publish({ changes: part, to: step.to });
-      // The ring buffer has no gaps, so a step that is too large also removes all earlier steps.
+      // The buffer must have no gaps: a log read too large for it also removes the earlier ones.
       const isHeld = count <= ringLimits.changes && bytes <= ringLimits.bytes;
       if (isHeld) changes.push(...part);
       if (step.to !== null) {
@@ -177,5 +177,5 @@ export class ChangeFeed {
 const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 
-/** Maximum number of log steps to read in order to reach a position. Usually one step suffices. */
+/** Maximum number of reads of the log to reach a position. Usually one read suffices. */
 const maxTries = 5;

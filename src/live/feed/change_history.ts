@@ -33,7 +33,6 @@ export interface HistoryWindow {
 /** Approximate limits of one read of the history. Each read returns at least one change, if any. */
 export interface WindowLimits {
   readonly changes: number;
-  /** Limit of the total size of the row images (rows before and after changes), in bytes. */
   readonly bytes: number;
 }
 
@@ -71,7 +70,7 @@ export class ChangeHistory {
     const isFull = () => changes.length >= max.changes || bytes >= max.bytes;
     for (; number < this.#ringBuffer.next; number++, offset = 0) {
       const entry = this.#ringBuffer.at(number);
-      // The buffer has dropped a step that was read in part. `read` reads the step from the log.
+      // The buffer has dropped these changes after a part was read. `read` gets them from the log.
       if (entry === undefined) return null;
       for (; offset < entry.changes.length && !isFull(); offset++) {
         const change = entry.changes[offset];
@@ -105,7 +104,7 @@ export class ChangeHistory {
   ): Promise<HistoryWindow | null> {
     const part = within !== null && "changes" in within ? within : null;
     const exact = within !== null && "entry" in within ? within.position : position;
-    // The semaphore limits memory: a step can have 16 MiB, and many streams can read the log.
+    // The semaphore limits memory: a log read can have 16 MiB, and many streams can read the log.
     const step = await this.#semaphore.run(() => this.#log.next(part ?? exact ?? position));
     if (step === null) return null;
     const { changes, to } = step;

@@ -11,10 +11,7 @@ export interface ReadMoment {
   readonly to: Position;
 }
 
-/**
- * The ids of the rows that a client holds, for a filter that reads related rows: the database does
- * not show if a row matched before. Above a limit, the ids are forgotten.
- */
+/** The rows that a client holds, because the database does not show if a row matched before. */
 export class HeldRows {
   /** All held rows, or null if only the rows of {@link #ahead} are known. */
   #all: Set<string> | null;

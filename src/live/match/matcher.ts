@@ -34,10 +34,7 @@ export interface Matcher {
   ): Promise<readonly (readonly boolean[])[]>;
   /** Returns true for one in a thousand evaluations in memory, which {@link check} must verify. */
   shouldCheck(): boolean;
-  /**
-   * Evaluates a filter again, in the database. If a comparison has another result than in memory,
-   * leaves such comparisons to the database. Returns false if filters must be compiled again.
-   */
+  /** Evaluates again in the database. False if results differed: filters need recompiling. */
   check(table: TableInfo, image: RowImage, filter: Filter): Promise<boolean>;
 }
 

@@ -10,7 +10,7 @@ export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher
   return allRelatedTerms(filter).some((term) => mayAffectTerm(change, term, matcher));
 }
 
-/** Returns true if a change can affect a term for related rows. Ignores nested terms. */
+/** Returns true if a change can affect a filter's term about related rows. Ignores nested terms. */
 export function mayAffectTerm(
   change: Change,
   { relation, filter, links }: Related,

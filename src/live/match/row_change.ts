@@ -59,7 +59,6 @@ export function netRowChanges(
   return [...byRow.values()];
 }
 
-/** Returns the kind of event, or null. `before` and `after` are true if the row matches. */
 export function transitionKind(before: boolean, after: boolean): Transition["kind"] | null {
   if (after) return before ? "changed" : "added";
   return before ? "removed" : null;

@@ -119,7 +119,6 @@ export abstract class SharedResult<
     this.readIn(this.#rules.coalesceMs);
   }
 
-  /** Shows the result in all streams, in slices: between slices, other work can run. */
   protected async showAll(): Promise<void> {
     let count = 0;
     for (const listener of [...this.#listeners]) {

@@ -10,7 +10,6 @@ export interface SubscriptionRowDescription {
   readonly types: Readonly<Record<string, string | readonly string[]>> | null;
   /** The defaults: members that a new row has if its body does not set them. */
   readonly defaults: Readonly<Record<string, unknown>> | null;
-  /** The filter of the request. Absent without a filter. */
   readonly filter?: DescribedFilter;
 }
 
@@ -231,7 +230,6 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     });
   }
 
-  /** Returns the event with the key of the subscription to which the following events belong. */
   switchBytes(): Uint8Array {
     const text = eventText("subscription", { key: this.key, ...this.#facts });
     this.#facts = null;

@@ -67,7 +67,6 @@ export function rowChangesFor(
   return { list };
 }
 
-/** Evaluates a filter without relations for row changes, in memory or by a statement. */
 export async function evaluateRowChanges(
   rowChanges: readonly RowChange[],
   { isRepeat, ...evaluation }: GroupEvaluation & { readonly isRepeat: boolean },

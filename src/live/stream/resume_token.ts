@@ -43,7 +43,6 @@ export class ResumeTokens {
   }
 }
 
-/** A parsed resume token: a log position, and the seal that shows that the service issued it. */
 export type ResumeToken = NonNullable<ReturnType<typeof parseResumeToken>>;
 
 export function parseResumeToken(token: string) {

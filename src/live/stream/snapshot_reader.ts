@@ -161,7 +161,6 @@ export class SnapshotReader {
 /** The read is never aborted, because other streams may wait for the same page. */
 const unaborted = new AbortController().signal;
 
-/** Returns the number of rows from the start that fit into `maxBytes` together, at least one. */
 function countFitting(cells: readonly (readonly SqlValue[])[], maxBytes: number): number {
   let bytes = 0;
   for (const [index, row] of cells.entries()) {

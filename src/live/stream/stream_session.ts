@@ -156,10 +156,7 @@ interface CredentialRecheckOptions extends Pick<Runtime, "observe" | "clock"> {
   readonly onChange: (user: User) => void;
 }
 
-/**
- * Checks each credential while streams use it, and ends its streams when it expires or is revoked.
- * A credential that cannot be read is trusted for a minute: stores can fail briefly.
- */
+/** Ends streams when their credential expires or is revoked, or cannot be read for a minute. */
 export class CredentialRecheck {
   readonly #options: CredentialRecheckOptions;
   readonly #entries = new Map<User, Entry>();

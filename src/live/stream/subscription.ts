@@ -211,7 +211,6 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     return coversPosition(position, page.position);
   }
 
-  /** Sends some of the missed changes. After the last missed change, the stream is live. */
   async #catchUp(state: CatchUpState): Promise<void> {
     const { feed } = this.context;
     const { sent } = state;

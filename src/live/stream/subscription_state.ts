@@ -42,7 +42,6 @@ export interface CatchUpState {
   readonly lossReason: InvalidationReason;
 }
 
-/** All live subscriptions share one object to save memory. */
 interface LiveState {
   readonly kind: "live";
 }
@@ -140,7 +139,6 @@ export function parked(held: HeldRows | null, position: Position, isRepeat: bool
   };
 }
 
-/** Returns where a stream starts: at the position of its resume token if it can resume. */
 export async function streamStartOf(
   { resumeFrom, skipExisting }: SubscribeRequest,
   query: LiveQuery,

@@ -22,10 +22,7 @@ interface WindowStateOptions {
   readonly token: string;
 }
 
-/**
- * The rows of a window at one log position. Caches, for each earlier state, the encoded messages
- * that update a client from that state to this one.
- */
+/** The rows of a window at one log position. Caches the messages that update earlier states. */
 export class WindowState {
   readonly #options: WindowStateOptions;
   readonly #bytes = new WeakMap<WindowState, Uint8Array>();

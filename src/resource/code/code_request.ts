@@ -80,7 +80,6 @@ type AnyCallOptions = Readonly<Record<string, unknown>>;
 
 const ofReads: readonly string[] = ["filter", "limit", "orderBy"];
 
-/** The supported options of each operation, besides `signal`. */
 const optionsOf = {
   list: [...ofReads, "select", "include", "cursor", "offset", "totalCount", "withDeleted"],
   get: ["select", "include", "ifNoneMatch"],

@@ -25,9 +25,7 @@ import {
 } from "../../schema/table_info.ts";
 import type { ServedTable } from "./resource_definition.ts";
 
-/**
- * Derives relations from foreign keys. Omits unreadable keys, and relations without a free name.
- */
+/** Derives relations from foreign keys. Omits hidden keys, and relations without a free name. */
 export function deriveRelations(
   from: ServedTable,
   served: readonly ServedTable[],

@@ -1,9 +1,6 @@
 import { accepts, acceptsEncodings } from "@std/http/negotiation";
 
-/**
- * Prefers named types over wildcards in `Accept` (RFC 9110, 12.5.1). If no type is acceptable,
- * returns the first: another format is more useful to the client than an error.
- */
+/** Prefers named types (RFC 9110, 12.5.1). If no type is acceptable, returns the first offered. */
 export function acceptedType(
   { headers }: Pick<Request, "headers">,
   offered: readonly [string, ...string[]],
@@ -26,7 +23,7 @@ const charset = ";charset=utf-8";
 const maxAcceptLength = 2_000;
 
 export function acceptedEncoding(headers: Headers, offered: readonly string[]): string | null {
-  // Without the header, a client may be unable to decode anything.
+  // Without the header, the client may support no encoding.
   const { length } = headers.get("accept-encoding") ?? "";
   if (length === 0 || length > maxAcceptLength) return null;
   return offered.find((one) => acceptsEncodings({ headers }, one) === one) ?? null;

@@ -25,7 +25,6 @@ export interface CallerEtagRules {
   readonly ending: string;
 }
 
-/** Each key belongs to one configured secret. */
 export interface EtagKeys {
   readonly current: Uint8Array;
   /** The keys of older secrets, for ETags that clients received before a secret was rotated. */
@@ -137,10 +136,7 @@ function stateOf(row: Row, policy: EtagPolicy): State {
   return { text: writeJson(hashed), isShown: false };
 }
 
-/**
- * Hashes the primary key too: otherwise a client could create a row, and learn from an equal ETag
- * which version another row has.
- */
+/** The hash includes the key, so that equal ETags of two rows do not reveal equal versions. */
 function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: EtagPolicy): State {
   if (isReadable && /^[0-9A-Za-z._-]{1,100}$/.test(text)) return { text, isShown: true };
   const key = policy.primaryKey.map(({ name }) => row[name]);

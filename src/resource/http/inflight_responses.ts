@@ -20,7 +20,6 @@ export interface ResponseDelivery extends SerializationTurns {
 /** The responses that are being sent. Large responses share one limit; small ones do not count. */
 export class InflightResponses {
   #bytes = 0;
-  /** The total size of the undelivered responses of each identity, in bytes. */
   readonly #byIdentity = new Map<string, number>();
   /** Large replies are serialized one at a time: each reply needs memory for its data and JSON. */
   readonly #writing = new Semaphore(1);

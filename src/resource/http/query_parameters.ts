@@ -95,7 +95,7 @@ const nameLists: ReadonlySet<string> = new Set([
   ...["select", "groupBy", "sum", "avg", "min", "max", "on"],
 ]);
 
-/** Returns the parameter as a string. Quotes each name in a list if necessary, but no path. */
+/** Returns the string of a query parameter. In lists of names, quotes each name except paths. */
 export function parameterText(name: string, value: unknown): string {
   if (!Array.isArray(value)) return String(value);
   const items = value.map(String);

@@ -4,9 +4,7 @@ import { type Clock, sleep } from "../../runtime/runtime.ts";
 import { exceededJsonLimit, type JsonLimits, parseCheckedJson } from "../../schema/exact_json.ts";
 
 export interface BodyLimits {
-  /** The maximum size of a body, in bytes. Receiving a larger body fails with 413. */
   readonly bodyLimit: number;
-  /** The longest time until the last byte, in milliseconds. A slower body fails with 408. */
   readonly bodyTimeoutMs: number;
   readonly receiving: ReceivingBodyLimiter;
 }

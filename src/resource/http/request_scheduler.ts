@@ -14,7 +14,6 @@ export interface WaitingRequest {
 const turnMs = 10;
 /** The maximum duration of a turn of the event loop with short requests, in milliseconds. */
 const quickTurnMs = 25;
-/** The assumed duration of a request before the first measurement, in milliseconds. */
 const unknownCostMs = 1;
 /** A request of at least this duration, in milliseconds, is slow: it delays other requests. */
 const expensiveFromMs = 1;

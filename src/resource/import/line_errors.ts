@@ -7,7 +7,6 @@ import type {
   RecordFault,
 } from "../../api/imports.ts";
 
-/** The maximum number of errors, and of ranges of lines, in one response. */
 export const maxLineErrors = 100;
 
 export class LineErrors {

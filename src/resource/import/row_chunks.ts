@@ -92,7 +92,6 @@ export interface RowChunk {
   readonly rows: readonly PreparedRow[];
   /** The number of records, including rejected ones. */
   readonly count: number;
-  /** The approximate size of the records, in bytes. */
   readonly size: number;
   readonly from: number;
   /** The last line, or null if the rest of the body cannot be read. */

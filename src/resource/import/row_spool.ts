@@ -45,7 +45,6 @@ export class RowSpool implements AsyncDisposable {
     }
   }
 
-  /** Yields all rows in their order. Each call begins with the first row again. */
   async *slices(): AsyncGenerator<readonly PreparedRow[], void> {
     yield* this.#slices;
     if (this.#file === null) return;

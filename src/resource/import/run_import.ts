@@ -30,10 +30,7 @@ export interface ImportPlan {
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
 }
 
-/**
- * Imports a body while receiving it. Each call of `records` reads from the start. Throws a 422 with
- * the errors by line. With a transaction for each chunk, the 422 lists the unwritten lines.
- */
+/** Throws a 422 with the errors by line. With a transaction per chunk, it lists unwritten lines. */
 export async function runImport(
   records: () => ImportRecords,
   { grant, mode, isAlone = false, onProgress = () => {} }: ImportPlan,

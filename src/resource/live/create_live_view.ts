@@ -114,8 +114,7 @@ async function presentIncluding(
   { view, resource, related, identity }: IncludingView,
 ): Promise<readonly Row[]> {
   const { table, driver, readCosts: { maxAnswerBytes, queryTimeoutMs } } = resource;
-  // Several streams share the rows, so a client that disconnects does not abort the read. The size
-  // is limited, because a stream keeps the rows in memory until its client reads them.
+  // The size is limited, because a stream keeps the rows in memory until its client reads them.
   const limited = (part: number) =>
     driver.reads({
       identity,

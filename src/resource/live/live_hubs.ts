@@ -34,7 +34,6 @@ interface LiveHubsOptions {
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
   readonly limits: StreamQuotaLimits;
   readonly credentials: Pick<Credentials, "of">;
-  /** The interval at which the credentials of open streams are checked again, in milliseconds. */
   readonly recheckMs: number;
   readonly queryTimeoutMs: number;
   readonly runtime: Runtime;
@@ -231,10 +230,7 @@ function aborted({ signal }: Request): Promise<unknown> {
   return new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
 
-/**
- * The headers of a stream. Proxies must not cache, buffer or compress a stream. Caddy 2.6 ignores
- * `no-transform`, and delays the events of a stream that it compresses.
- */
+/** Proxies must not cache, buffer or compress a stream. Caddy 2.6 ignores `no-transform`. */
 export const streamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
   "content-encoding": "identity",

@@ -3,10 +3,7 @@ import { safeValue } from "../../schema/safe_numbers.ts";
 import type { Resource } from "../model/resource.ts";
 import { resolveInclude } from "../read/resolve_include.ts";
 
-/**
- * Returns the members of a new row whose body sets none of them: constant defaults, NULL, and empty
- * relations. A client shows these members until the service has created the row.
- */
+/** Returns the members that a client shows for its new row until the service has created it. */
 export function newRowDefaults(
   resource: Resource,
   include: string | undefined,

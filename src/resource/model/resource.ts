@@ -147,7 +147,6 @@ export interface Resource extends SharedParts, CallerFields {
     readonly incrementVersion: boolean;
   };
   readonly imports: { readonly maxBytes: number };
-  /** The maximum number of fields in a body, including the fields of nested objects. */
   readonly maxFields: number;
   readonly softDelete: SoftDelete | null;
   readonly undeleted: Filter;
