@@ -42,7 +42,7 @@ export interface JsonLimits {
 /** This many arrays or objects count as one member, because GeoJSON consists mostly of arrays. */
 const containersPerName = 8;
 
-/** Returns the limit that a string exceeds, or null. The string may be invalid JSON. */
+/** Returns the name of the limit that a string exceeds, or null. Accepts invalid JSON, too. */
 export function exceededJsonLimit(
   text: string,
   { levels, names, digits }: JsonLimits,

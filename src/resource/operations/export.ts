@@ -174,7 +174,7 @@ async function* exportPages(
   }
 }
 
-/** Estimates how many rows fill a page. A power of two, so that few statements are prepared. */
+/** Returns how many rows fill a page, as a power of two: each size needs a prepared statement. */
 function nextSize(size: number, bytes: number): number {
   const fitting = 2 ** Math.floor(Math.log2(Math.max(1, size * pageBytes / bytes)));
   return Math.min(fitting, size * 4, maxPageRows);

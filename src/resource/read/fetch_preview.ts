@@ -40,7 +40,7 @@ function cutRow(selected: Stored, { columns, preview }: ReadPlan, reader: RowRea
     if (beginning === null) return;
     cut.push(column);
     const isDocument = column.kind === "json" && typeof beginning === "string";
-    // A truncated JSON document is no valid JSON, so the row gets the text as a string below.
+    // A truncated JSON document is no valid JSON: the row later receives its text as a string.
     cells[index] = isDocument ? null : beginning;
     if (isDocument) texts[column.name] = beginning;
   });

@@ -30,7 +30,7 @@ export interface IncludedReads {
   readonly most?: number;
 }
 
-/** Omits resources without a grant in `related`. Throws a 422 for too many rows or bytes. */
+/** Omits related rows that `related` does not grant. Throws a 422 for too many rows or bytes. */
 export function loadIncluded(
   rows: readonly Row[],
   includes: readonly Include[],

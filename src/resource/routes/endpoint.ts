@@ -104,7 +104,7 @@ export function listOrExport(listing: Endpoint, exports: ReadonlyMap<string, End
       if (type !== csv.type && (query.has("delimiter") || query.has("bom"))) {
         throw invalid('"delimiter" or "bom" without format=csv');
       }
-      // CSV does not distinguish numbers from strings, so the safe form of numbers does not apply.
+      // CSV does not distinguish numbers from strings, so `numbers=safe` has no effect.
       const asked = type === csv.type ? { ...request, safeNumbers: false } : request;
       if (!parseFlag(query, "link")) return (exporting ?? listing).run(asked, user, resource);
       if (exporting === undefined || !query.has("format") || query.isInBody === true) {

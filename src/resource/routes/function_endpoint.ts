@@ -238,7 +238,7 @@ function resourceOfResult(
   const found = servedResult(called, host);
   const { dialect } = host.driver;
   const table = tableOfCall(called, values, found?.table ?? null, dialect);
-  // A cursor of one function is invalid for another function with the same name.
+  // The URL names the arguments: a cursor is invalid for another function with the same name.
   const url = `${host.url}/rpc/${name}(${called.args.map(({ column }) => column.name).join()})`;
   return found === undefined ? ofResult(table, { ...host, url }) : { ...found, url, table };
 }

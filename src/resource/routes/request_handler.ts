@@ -33,7 +33,7 @@ import type { RecordReply } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 import { fieldsKeyOf } from "../rights/caller_view.ts";
 
-/** Runs `execute`, or returns a stored response, which costs no budget and needs no challenge. */
+/** Runs `execute`, or returns a stored response, which needs no challenge and no budget tokens. */
 export type HandleIdempotently = (
   execute: (record: RecordReply | null) => MaybePromise<Reply>,
   admission: IdempotentAdmission | null,
@@ -210,7 +210,7 @@ function answerGuarded(
   { guard, protection, byKey }: GuardedAnswer,
 ): MaybePromise<Reply> {
   const admission = guard.admission(protection, request);
-  // Rate limits count a repeated request, but its stored response costs no budget.
+  // Rate limits count a repeated request. A stored response uses no tokens of a budget.
   const answer = () =>
     byKey === null
       ? chain(admission.admit(), () => request.run(admission, null))

@@ -211,7 +211,7 @@ async function insertAndRead(
     const columns = [...values.keys()];
     const plan = { kind: "insert" as const, table, columns, rows: [values], returning: [] };
     const { text, values: bound } = reader.compile(plan);
-    // Has no `plan`: otherwise, a driver that records writes adds RETURNING, which fails here.
+    // Omits `plan`, because a driver that records writes would add RETURNING, which fails here.
     await connection.query({ text, values: bound });
     const keys = [table.primaryKey.map((column) => values.get(column))];
     const found = await readByKeys(

@@ -46,7 +46,7 @@ export class TextPattern {
   }
 }
 
-/** The maximum number of steps. In the worst case, every step tests every character of a string. */
+/** The maximum number of steps of a compiled pattern. Each step may test every character. */
 const maxSteps = 1_000;
 
 type Step =

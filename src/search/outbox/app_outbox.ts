@@ -45,7 +45,7 @@ export class AppOutbox {
     this.#timer = new OutboxTimer({ ...this.#parts, outbox: this.#outbox, sweep, intervalMs });
   }
 
-  /** Indexes due entries once, unless another process is doing so. Never rejects. */
+  /** Indexes the due entries of the outbox once, unless another process does so. Never rejects. */
   async tick(): Promise<void> {
     await this.#timer?.tick();
   }
@@ -61,7 +61,7 @@ interface OutboxTimerDependencies extends Pick<OutboxParts, "records" | "runtime
   readonly intervalMs: number;
 }
 
-/** Processes due entries at intervals and by cron, if this process has the store's lease. */
+/** Indexes due outbox entries at intervals and by cron, while this process holds the lease. */
 class OutboxTimer {
   readonly #parts: OutboxTimerDependencies;
   readonly #owner: string;
@@ -88,7 +88,7 @@ class OutboxTimer {
     const { records, sweep, runtime } = this.#parts;
     const stopped = Promise.all([this.#running, sweep.stop()]);
     try {
-      // If the run does not end in time, its entries are due again when their leases end.
+      // If the run does not end in time, other processes take its entries when the leases end.
       const late = () => new Error("the search engine did not answer in time");
       await deadline(maxStopMs, runtime.clock, late).within(stopped);
       await records.releaseDrainerLease(this.#owner);

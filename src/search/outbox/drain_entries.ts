@@ -23,7 +23,7 @@ export interface OutboxIndex {
   readonly open: Pick<OpenIndex, "index" | "backend" | "versions" | "isPrepared" | "refill">;
   /** Called for entries that have failed too often and are no longer retried (dead entries). */
   readonly report: ReportFailure;
-  /** True if the index has the option `autoIndex`: sweeps then index all its rows again. */
+  /** True if the index has the option `autoIndex`: its rows are indexed again at long intervals. */
   readonly isSwept: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface DrainResult {
   readonly dead: number;
 }
 
-/** Processes the due entries, and returns the results. Rejects if the store does not respond. */
+/** Indexes the rows of due entries, and removes the entries. Rejects if the store fails. */
 export async function drainEntries(
   parts: OutboxParts,
   limits: DrainLimits,
@@ -170,7 +170,7 @@ type OutboxFault =
   | { readonly kind: "unwritten"; readonly reason: string }
   | { readonly kind: "late" };
 
-/** Writes documents to their index before the leases of their entries end. Null on success. */
+/** Writes documents to their index before other processes may take the entries. Null on success. */
 async function writeEntries(
   some: readonly VersionedEntry[],
   { open: { index, backend, isPrepared }, records, clock }:

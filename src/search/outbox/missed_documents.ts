@@ -17,7 +17,7 @@ export class MissedDocuments {
     this.#downUntil = -Infinity;
   }
 
-  /** Adds documents. Above {@link maxMissed}, drops the oldest: the next sweep indexes them. */
+  /** Adds documents. Above {@link maxMissed}, drops the oldest, which the next sweep will index. */
   add(names: readonly DocumentName[]): void {
     for (const name of names) this.#names.set(JSON.stringify([name.index, name.docId]), name);
     for (const code of this.#names.keys()) {

@@ -39,13 +39,13 @@ export interface OutboxLease {
   readonly revision: number;
 }
 
-/** The list that contains an entry (due or dead entries), and the time that orders the list. */
+/** The list that contains an entry (due or dead), and the time by which the list is sorted. */
 export type OutboxQueuePosition = ReturnType<typeof queuePositionOf>;
 
 /** The time, in milliseconds, after which a write without a reported result counts as committed. */
 export const intentTimeoutMs = 30_000;
 
-/** Records a write of the row before its commit. A dead entry becomes pending again. */
+/** Records a write before its commit. An entry that was no longer retried is retried again. */
 export function addIntent(
   entry: OutboxEntry | null,
   name: DocumentName,
@@ -120,7 +120,7 @@ export function leaseEntry(
   };
 }
 
-/** Ends this process's lease after the write. Keeps newer work; returns null if no work is left. */
+/** Ends this process's lease of an entry after the write. Returns null if no work is left. */
 export function finishEntry(entry: OutboxEntry, owner: string, now: number): OutboxEntry | null {
   const { lease, readyRevision } = entry;
   if (lease?.owner !== owner) return entry;
@@ -133,7 +133,7 @@ export function finishEntry(entry: OutboxEntry, owner: string, now: number): Out
   });
 }
 
-/** Ends the lease after a failure. After the last attempt, an entry without intents is dead. */
+/** Ends a lease after a failure. The last attempt ends all retries unless a write is uncertain. */
 export function failEntry(
   entry: OutboxEntry,
   owner: string,

@@ -100,7 +100,7 @@ export class OutboxStore {
     });
   }
 
-  /** Returns true if a sweep is due. The first call returns false: a new index is complete. */
+  /** Returns true if it is time to index all rows again. The first call returns false. */
   async takeSweep(intervalMs: number): Promise<boolean> {
     return await this.#hot.update(outboxKeys.sweep, (value) => {
       const now = this.#runtime.clock.now();
@@ -110,7 +110,7 @@ export class OutboxStore {
     });
   }
 
-  /** Makes the next sweep due in five minutes, because this sweep has failed or was stopped. */
+  /** Schedules the next indexing of all rows in five minutes, because this one did not finish. */
   async repeatSweep(intervalMs: number): Promise<void> {
     const value = this.#runtime.clock.now() - intervalMs + sweepRetryMs;
     await this.#hot.update(outboxKeys.sweep, () => ({ result: undefined, record: { value } }));

@@ -156,7 +156,7 @@ function addOutboxMetrics(
   });
 }
 
-/** All workers read the same change log and outbox, so their values are not added. */
+/** All workers report the same change log and outbox, so the metrics show the maximum of them. */
 const shared = [{}, "max"] as const;
 
 type Labels = Readonly<Record<string, string>>;

@@ -29,7 +29,7 @@ export function linkRow(from: NestedRow, to: NestedRow, relation: Relation): Nes
   };
 }
 
-/** A column has a placeholder until its value is known. Throws a 422 if rows cannot be related. */
+/** A value that is not known yet is a placeholder. Throws a 422 if rows cannot be related. */
 export function foreignKeysOf(
   { foreignKeySources, bodyPath }: Pick<NestedRow, "foreignKeySources" | "bodyPath">,
   rowOf: (row: NestedRow) => Row,

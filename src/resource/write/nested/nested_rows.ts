@@ -58,7 +58,7 @@ export interface NestedRows {
   readonly resource: Resource;
   readonly access: "create" | "update";
   readonly rows: readonly NestedRow[];
-  /** The steps, ordered so that each row comes after the rows that it refers to. */
+  /** Groups of writes, ordered so that each row comes after the rows that it refers to. */
   readonly steps: readonly RowsStep[];
 }
 

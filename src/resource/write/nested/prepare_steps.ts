@@ -38,7 +38,7 @@ export async function prepareSteps(plan: NestedPlan, call: ResourceCall) {
   const others: RelatedWrite[] = [];
   const charge = async (more: RelatedWrite) => {
     others.push(more);
-    // Only rows that the body does not name are charged here. Rows in the body are already charged.
+    // Rows in the body already count against the limits. Only the other rows are charged here.
     const { body } = plan;
     const { request: { debit } } = call;
     const items = protectedItems([...relatedWrites(body), ...others]);

@@ -55,7 +55,7 @@ async function writeStep(
   const rowsToInsert = () =>
     step.rows.map((row): Assignments => {
       const values = prepared.values.get(row) ?? new Map();
-      // An earlier step has written the rows to which this row refers.
+      // The rows to which this row refers are written already, so their keys are known.
       return new Map([...values, ...foreignKeysOf(row, (from) => storedRow(from, written))]);
     });
   switch (step.kind) {

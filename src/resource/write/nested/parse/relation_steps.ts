@@ -48,7 +48,7 @@ interface AskedByRow {
   readonly request: RelationRequest;
 }
 
-/** Adds the steps for rows of a `belongsTo`. They precede the steps of the enclosing rows. */
+/** Adds the writes of the rows of a `belongsTo`, before the writes of the enclosing rows. */
 export function addParents(asked: RelationRequests, steps: RowsStep[]): void {
   const { relation, relation: { name, steps: [step] }, target, owner } = asked;
   for (const { around } of asked.requests) {
@@ -78,7 +78,7 @@ export function addParents(asked: RelationRequests, steps: RowsStep[]): void {
   }
 }
 
-/** Adds the steps that write the rows of a `hasOne` or `hasMany`, after the enclosing rows. */
+/** Adds the writes of the rows of a `hasOne` or `hasMany`, after the enclosing rows. */
 export function addChildSteps(asked: RelationRequests, steps: RowsStep[]): void {
   const { relation, relation: { steps: [{ pairs }] }, target } = asked;
   const changes = asked.requests.map((one) => changeOf(one, asked));
@@ -100,7 +100,7 @@ export function addChildSteps(asked: RelationRequests, steps: RowsStep[]): void 
   embed(asked, byPath([...changes.flatMap(({ connect }) => connect), ...created]));
 }
 
-/** Adds the steps of a `manyToMany`: first the related rows, then the links to them. */
+/** Adds the writes of a `manyToMany`: first the related rows, then the links to them. */
 export function addLinks(asked: RelationRequests, steps: RowsStep[]): void {
   const { relation, target } = asked;
   const link = target.served.get(relation.steps[0].table);

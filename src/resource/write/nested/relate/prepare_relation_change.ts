@@ -32,7 +32,7 @@ import {
 /** The values of the rows that a change writes, after their before-hooks, by id of the row. */
 export type PreparedChange = ReadonlyMap<string, Assignments>;
 
-/** Returns true if rows must be looked up before the transaction, for hooks or for charges. */
+/** Returns true if rows must be looked up before the transaction, for hooks or for limits. */
 export function needsPreparing({ written, relation, changes }: RelateStep): boolean {
   if (written === null) return false;
   const { hooks, protections } = written;
@@ -44,7 +44,7 @@ export function needsPreparing({ written, relation, changes }: RelateStep): bool
     removesOthers && protections.has("delete");
 }
 
-/** Looks up rows to write, runs their before-hooks, and charges for rows not in the body. */
+/** Looks up rows, runs their before-hooks, and charges the request for rows not in the body. */
 export async function prepareChange(
   step: RelateStep,
   resolving: RelationLockContext,
