@@ -11,7 +11,7 @@ import type { OpenIndex } from "./open_index.ts";
 export interface Indexer {
   /** True if {@link beforeCommit} needs a transaction, even for a write by a single statement. */
   readonly joinsTransaction: boolean;
-  /** Called before each commit. Returns functions to call later. Reads rows if `rows` is null. */
+  /** Called before each commit, to index `rows`. Returns the functions to call after the commit. */
   beforeCommit(
     keys: readonly Key[],
     connection: Connection,

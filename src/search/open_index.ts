@@ -26,7 +26,7 @@ export class OpenIndex implements IndexedTable {
   readonly #runtime: Runtime;
   readonly #isFilledAtStart: boolean;
   readonly #closing = new AbortController();
-  /** Resolved when the index is prepared, or filled. After a failure, new promises replace them. */
+  /** Promises for the prepared and the filled index. After a failure, new promises replace them. */
   #prepared = waiting();
   #filled = waiting();
   #state: "new" | "prepared" | "filled" = "new";

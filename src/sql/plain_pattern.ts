@@ -4,7 +4,7 @@ export interface PlainPattern {
   readonly text: string;
 }
 
-/** Parses a LIKE pattern that only searches for a string, as a faster operator; otherwise null. */
+/** Converts a LIKE pattern that only searches for a string to a faster operator; else null. */
 export function parsePlainPattern(pattern: string): PlainPattern | null {
   const [, before, literal = "", after] = plain.exec(pattern) ?? [];
   if (!before && !after) return null;

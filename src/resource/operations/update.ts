@@ -237,7 +237,7 @@ function versionStep(
     : null;
 }
 
-/** Omitted writable fields are reset to their default or null. */
+/** PUT: fields that the body omits are reset to their default, or else to null. */
 export const replace: typeof update = {
   ...update,
   name: "replace",

@@ -55,7 +55,7 @@ class CallLimits implements ReadLimits {
     this.timeoutMs = call.resource.readCosts.queryTimeoutMs;
   }
 
-  /** Computed only when needed, because most reads never wait in the queue. */
+  /** Computed when needed: only a read that waits in the queue has to be identified. */
   get identity(): string {
     const { request, user } = this.#call;
     return user === null ? `a${addressGroup(request.address())}` : `u${user.id}`;

@@ -10,7 +10,7 @@ export interface ContinuedRow {
   readonly visible: Filter;
 }
 
-/** Plans a read after a row. Throws a 400 if the row was hidden, deleted or changed. */
+/** Plans the page after a given row. Throws a 400 if the row was hidden, deleted or changed. */
 export async function planReadAfterRow(
   read: ReadPlan,
   { position, visible }: ContinuedRow,

@@ -88,7 +88,7 @@ export function endpointOf<Intent, Plan, Outcome>(
   };
 }
 
-/** Exports rows if `format` or `Accept` names an export format; `link=true` returns only a link. */
+/** Exports rows if `format` or `Accept` names a format. `link=true` returns a link to the file. */
 export function listOrExport(listing: Endpoint, exports: ReadonlyMap<string, Endpoint>): Endpoint {
   return {
     ...listing,

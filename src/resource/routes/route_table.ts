@@ -80,7 +80,7 @@ function depthOf(path: string): number {
   return path.split("/").length;
 }
 
-/** A path, split after the path of the resource to which it leads. The rest stays encoded. */
+/** A request path, split into the decoded path of a resource and the rest, which stays encoded. */
 interface OwnedPath {
   readonly url: string;
   readonly rest: string;

@@ -44,7 +44,7 @@ export interface Included {
   readonly read: readonly ColumnInfo[];
   /** For each row, the index of its group. Parent rows with equal keys share a group of rows. */
   readonly places: readonly number[];
-  /** For each parent row, the index of its group: -1 without rows, null to omit the member. */
+  /** For each parent row, the index of its group: -1 for no rows, null to omit the JSON member. */
   readonly placeOf: readonly (number | null)[];
   readonly included: readonly Included[];
   /** The metrics that replace the rows, and their values for each group; null if rows are shown. */

@@ -23,7 +23,7 @@ import { parseOptimisticId } from "./values/new_row_values.ts";
 import { invalidField } from "./values/parse_fields.ts";
 import { deletionLock, readByKeys } from "./read_rows_to_write.ts";
 
-/** `key` is null for an invalid id. */
+/** The row that a URL path names. `key` is null if the id in the path is invalid. */
 export interface PathRow {
   readonly segment: string;
   readonly key: Key | null;

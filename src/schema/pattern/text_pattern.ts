@@ -146,7 +146,7 @@ function compileRepeat(
   const before = steps.length;
   for (let time = 0; time < (isOpen ? min - 1 : min); time++) {
     compile(part, steps);
-    // A part without steps, such as `(?:)`, has none however often it is repeated.
+    // A part without steps, such as `(?:)`, has no steps however often it is repeated.
     if (steps.length === before) return;
   }
   if (isOpen) return compileLoop(part, min === 0, steps);

@@ -194,7 +194,7 @@ async function writeEntries(
         ...{ key, version },
         texts: texts === undefined ? found.next().value?.texts ?? null : texts,
       }));
-      // The write could last longer than the leases, and another process could take the entries.
+      // Stops if the write could outlast the leases: another process could take the entries.
       if (clock.now() + writeMs > until) throw new LateDrainer();
       return changes;
     };

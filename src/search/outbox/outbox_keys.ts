@@ -3,7 +3,6 @@ import { namePart } from "../../kv/key_encoding.ts";
 import type { DocumentName, OutboxQueuePosition } from "./outbox_entry.ts";
 
 export const outboxKeys = {
-  /** The entry of a document. Several processes can change the entry at the same time. */
   entry: (name: DocumentName): KeyValueKey => ["search", "outbox", "entry", ...partsOf(name)],
   /** A record in the list of due entries or of dead entries (no longer retried), sorted by time. */
   place: (name: DocumentName, { kind, at }: OutboxQueuePosition): KeyValueKey => [

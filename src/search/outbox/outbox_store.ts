@@ -100,7 +100,7 @@ export class OutboxStore {
     });
   }
 
-  /** Returns true if it is time to index all rows again. The first call returns false. */
+  /** Returns true if all rows must be indexed again. The first call only starts the interval. */
   async takeSweep(intervalMs: number): Promise<boolean> {
     return await this.#hot.update(outboxKeys.sweep, (value) => {
       const now = this.#runtime.clock.now();

@@ -3,7 +3,7 @@ export const loadWidths = [
   { widthMs: 3_600_000, keptMs: 31 * 24 * 3_600_000 },
 ] as const;
 
-/** Returns a duration's bucket. Each doubling has four, from 1/8 ms to about 2 minutes. */
+/** Returns the bucket of a duration: four for each doubling, from 1/8 ms to about 2 minutes. */
 export function durationBucket(durationMs: number): number {
   return Math.ceil(4 * Math.log2(Math.min(Math.max(durationMs, 1 / 8), 131_072)));
 }

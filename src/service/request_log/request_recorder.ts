@@ -17,7 +17,7 @@ export interface RequestNotes {
   readonly at: number;
   readonly route: string;
   user: string | null;
-  /** The length of the response's body; null for a stream and outside of the resources. */
+  /** The length of the response's body. Null for a stream, and for requests to no resource. */
   bytes: number | null;
   problem: ProblemDescription | null;
   /** The id in the headers of a request that had a problem. */

@@ -69,7 +69,7 @@ export class CompressedFiles {
   readonly #kept = new Map<WebFile, Promise<Bytes | null>>();
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Returns the gzip of a file, compressed once. Null without room, or if the file has changed. */
+  /** Returns the gzip of a file, compressed once. Null at the limit, or if the file has changed. */
   async gzip(file: WebFile): Promise<Content | null> {
     const bytes = await (this.#kept.get(file) ?? this.#keep(file));
     return bytes && contentOf(bytes);

@@ -82,7 +82,7 @@ class Listing {
     const content = encoded ?? await openFile(file);
     if (content === null) return null;
     const { etag, ...untagged } = headersOf(encoded === null ? null : encoding);
-    // If the file has changed, the ETag and maximum age of the listed bytes are wrong.
+    // If the file has changed since it was listed, the listed ETag does not belong to its bytes.
     const headers = content.isListed
       ? { ...untagged, etag }
       : { ...untagged, "cache-control": "no-store" };

@@ -97,7 +97,7 @@ export function commonBodyPath(bodyPaths: readonly BodyPath[]): BodyPath {
   return path === null ? wholeBody : { path, details: { path } };
 }
 
-/** Uses the rows' common path, because the database does not report which row has failed. */
+/** Adds the common path of the rows, because the database does not report which row failed. */
 export function problemAtPath(
   error: unknown,
   access: RelatedWrite["access"],

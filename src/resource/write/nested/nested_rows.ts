@@ -94,7 +94,7 @@ function writesOf(step: RowsStep): readonly RelatedWrite[] {
     : writesIn(step, "update", (change) => [...connects(change), ...disconnects(change)]);
 }
 
-/** Returns the paths of the rows that a change writes, except for the rows that `set` removes. */
+/** Returns the body paths of the rows that a change writes, except for rows that `set` removes. */
 type Places = (change: RelationChange) => readonly BodyPath[];
 
 const connects: Places = ({ connect }) => connect.map(({ bodyPath }) => bodyPath);

@@ -97,7 +97,7 @@ export class WriteConnection implements Joinable<WrittenRows> {
     if (this.#written === null) return;
     const written = this.#written;
     this.#written = null;
-    // If the connection is for a part of a transaction, the whole transaction indexes the rows.
+    // If this connection is a part of a transaction, the whole transaction indexes the rows.
     if (this.#connection instanceof PartConnection) return this.#connection.takeOver(written);
     for (const [indexer, { keys, rows }] of written) {
       this.#pending.push(await indexer.beforeCommit(keys, this.#connection, rows));
@@ -116,7 +116,7 @@ interface TransactionOptions<Outcome> extends Pick<OperationCall<Outcome>, "reco
   readonly resource: Pick<Resource, "driver" | "runtime">;
 }
 
-/** Runs work in a transaction, at most three times. Stores a response by its idempotency key. */
+/** Runs work in a transaction, at most three times. `record` stores the response with the write. */
 export async function inTransaction<Outcome>(
   { resource: { driver, runtime }, record }: TransactionOptions<Outcome>,
   work: (connection: WriteConnection) => Promise<Outcome>,

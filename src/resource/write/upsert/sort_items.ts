@@ -139,7 +139,7 @@ function namesOf(columns: readonly ColumnInfo[]): string {
   return columns.map(({ name }) => quoteName(name)).join(",");
 }
 
-/** An item of an upsert. `key` is the primary key if the row was found, and otherwise `name`. */
+/** An item of an upsert. `key` is the primary key if the row was found, else the unique key. */
 export interface UpsertItem extends KeyedItem {
   readonly name: Key;
 }
