@@ -155,7 +155,7 @@ async function differenceOf(
   } catch (error) {
     const status = error instanceof Problem ? error.status : null;
     denial = error instanceof Problem ? `${status} ${error.message}` : String(error);
-    // A constraint or a hook has rejected the delete with a 409: the user has the right to delete.
+    // A constraint or hook rejected the delete with a 409, so the user has the right to delete.
     if (operation === "delete" && status === 409) denial = null;
     else if (![401, 403, 404, 405].includes(status ?? 500)) return `could not be tried: ${denial}`;
   }

@@ -104,7 +104,7 @@ function superviseProcess(
   globalThis.addEventListener("unhandledrejection", observeRejection);
   globalThis.addEventListener("error", observeError);
   const stopWatching = () => {
-    // After a signal, a timer calls `release`, because the same signal can arrive twice.
+    // After a signal, a timer calls `release` later, so that a repeated signal changes nothing.
     if (!isStopping) release();
     stopHangUp?.();
     globalThis.removeEventListener("unhandledrejection", observeRejection);

@@ -52,7 +52,7 @@ const withoutStore: ReadonlySet<CommandKind> = new Set([
   ...["mcp", "uninstall", "init", "dev"] as const,
 ]);
 
-/** The commands whose errors are failures and not mistakes of the user. */
+/** The commands whose errors are failures (exit code 1), not mistakes of the user (2). */
 const failing: ReadonlySet<CommandKind> = new Set(["migrate", "uninstall", "backup", "restore"]);
 
 /** Runs a command, and returns its exit code. Imports only the code that this command needs. */

@@ -19,7 +19,7 @@ export function requestEnvironment(): RequestEnvironment {
       return () => clearTimeout(timer);
     },
     random: Math.random,
-    // `crypto.randomUUID` exists only in secure contexts (HTTPS).
+    // Not `crypto.randomUUID`, which exists only in secure contexts (HTTPS).
     randomId: () => crypto.getRandomValues(new Uint32Array(4)).join("-"),
   };
 }

@@ -39,7 +39,7 @@ export interface Reservation {
   readonly amount: number;
   /** Time at which the credits return automatically: RFC 3339 in UTC. */
   readonly expiresAt: string;
-  /** `open`, unless `reserve` repeated the key of an ended reservation (which holds no credits). */
+  /** The state: `open`, unless `reserve` repeated the key of a reservation that has ended. */
   readonly state: ReservationState;
 }
 

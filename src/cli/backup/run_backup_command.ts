@@ -80,7 +80,7 @@ async function fillFolder(
     const described: BackedUpFile[] = [];
     for (const copy of copies) {
       const path = join(partial, copy.name);
-      // The copy can contain hashes of passwords and keys.
+      // Only the owner may read the copy, which can contain hashes of passwords and keys.
       if (Deno.build.os !== "windows") await Deno.chmod(path, 0o600);
       await synchronize(path);
       described.push({ ...copy, ...await digest(path) });

@@ -68,7 +68,7 @@ async function startStrictly(
   }
 }
 
-/** Returns the configurations with which to start, the strictest first. */
+/** Returns the configurations to start with until one is accepted, the strictest first. */
 function attemptsOf(config: OpenConfig, production?: boolean): readonly OpenConfig[] {
   const { samples = [] } = config.auth ?? {};
   const users = samples.length > 0 ? [samples] : [[madeUp], []];

@@ -47,7 +47,7 @@ export async function runDevCommand(
     if (!reachedChildren) service.kill("SIGINT");
   };
   const release = onStopSignals((_signal, reachedChildren) => stop(reachedChildren));
-  // A closed terminal sends SIGHUP, without which this process could not stop Vite.
+  // The SIGHUP of a closed terminal stops the service and Vite, too.
   const releaseHangUp = onHangUp(() => stop(false), () => stop(false));
   const { code } = await service.status;
   release();

@@ -6,10 +6,10 @@ export class RowSet {
   readonly #orderBy: readonly string[];
   /** The changes since the last token, by row id; null for a removed row. */
   #changes = new Map<string, LiveRow | null>();
-  /** The changes of the last commit. */
+  /** The changes that the last token has made visible. */
   last: ReadonlyMap<string, LiveRow | null> = this.#changes;
   readonly rows = new Map<string, LiveRow>();
-  /** The sorted rows. Each commit creates a new list, and no list is modified. */
+  /** The sorted rows. Each token creates a new list, and no list is modified. */
   items: readonly LiveRow[] = [];
   #compare: CompareRows = () => 0;
   /** Undefined until a stream has sent the description. */

@@ -102,7 +102,7 @@ function jobAdder(
 
   /** Stores the jobs of this tick. If there are many jobs, the page continues in between. */
   async function storeAdded(): Promise<void> {
-    // The user may leave the page.
+    // Before the user leaves the page, all remaining jobs are stored at the same time.
     const stop = onWake(() => void storeSome(Infinity));
     await null;
     do await storeSome(100); while (adding.length);

@@ -30,7 +30,7 @@ export interface ChangeLogStep {
 }
 
 export interface LogSize {
-  /** Number of changes. Numbers that a rolled back transaction has used count, too. */
+  /** Number of changes, including the sequence numbers that rolled back transactions have used. */
   readonly changes: number;
   /** Age of the oldest change in seconds; 0 for an empty log. */
   readonly oldestSeconds: number;
@@ -44,7 +44,7 @@ export interface ChangeLog {
   end(): Promise<Position>;
   /** Returns the changes after a position, or a step's next part. Null if changes were purged. */
   next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null>;
-  /** Reads rows and their log position, which can be slightly older if there are no rows. */
+  /** Reads rows and the log position of the read. Without rows, the position can be older. */
   readAt(
     statement: Statement,
     limits?: ReadLimits,
