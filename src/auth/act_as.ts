@@ -3,7 +3,7 @@ import { isStorable, type ScopeOptions, type User } from "./authorize.ts";
 
 /** The database role and settings with which the statements of a request run. */
 export interface ActAsIdentity {
-  /** The role of the database. It must be one of {@link ActAsOptions.roles}. */
+  /** The database role: one of {@link ActAsOptions.roles}. */
   readonly role: string;
   /** Settings for `current_setting` in policies, with a dot in each name. Default: none. */
   readonly settings?: Readonly<Record<string, string>> | undefined;

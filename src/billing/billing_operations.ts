@@ -60,7 +60,7 @@ interface BillingOperationsOptions {
   readonly random: Random;
 }
 
-/** Operations of the provider. They fail with 501 `billing-unsupported` or 502 `billing-failed`. */
+/** Operations of the provider: one that the provider lacks throws a 501, a failed one a 502. */
 export interface BillingOperations
   extends Pick<BillingProvider, "listSubscriptions" | "getSubscription" | "updateSubscription"> {
   /** Creates a page on which a customer pays. Throws a 422 for an unknown plan or price. */

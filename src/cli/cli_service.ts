@@ -141,7 +141,7 @@ export interface CliRights {
 
 export interface CliRightsOptions {
   readonly host: string;
-  /** True if anyone may read, even if other machines can reach the service. */
+  /** True if reads need no token, even if other machines can reach the service. */
   readonly public: boolean;
   readonly writable: boolean;
   /** True if a proxy may forward requests of other machines to a loopback address. */

@@ -16,7 +16,7 @@ export interface Recording {
   readonly streams: string;
 }
 
-/** Sets up the best permitted recording: triggers (if requested), the service's writes, or none. */
+/** Records changes by triggers (if requested), by the service, or not, as the rights permit. */
 export async function decideRecording(
   { driver }: Database,
   tables: readonly TableInfo[],

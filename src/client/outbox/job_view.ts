@@ -43,7 +43,7 @@ export interface OutboxState {
   readonly dead: number;
   /** The jobs, in the order in which the program added them. */
   readonly jobs: readonly Job[];
-  /** The error because of which the jobs are in memory instead of IndexedDB; otherwise null. */
+  /** The reason why the jobs are in memory instead of IndexedDB; otherwise null. */
   readonly storageError: ServiceError | null;
 }
 
