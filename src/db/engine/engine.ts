@@ -40,7 +40,7 @@ export interface RoleLimits {
 export interface PolicyBypass {
   readonly role: string;
   readonly of: string;
-  /** The reason of the bypass, as a part of a sentence. Null for policies of the served table. */
+  /** The reason, as a part of a sentence; null if the served table itself has the policies. */
   readonly why: string | null;
 }
 
@@ -103,7 +103,7 @@ export interface CatalogEngine {
   readonly mayCreateTables: string | null;
   /** Selects schema and name of tables in which a trigger or rule changes rows after the write. */
   readonly tablesWithLaterChanges: string | null;
-  /** Selects schema and name of tables in which triggers or rules act if no row is written. */
+  /** Selects schema and name of tables whose triggers or rules act even if no row is written. */
   readonly tablesWithEffectsAlone: string | null;
   conflictTables(
     connection: Connection,

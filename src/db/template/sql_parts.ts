@@ -47,7 +47,7 @@ export interface FlatTemplate {
 
 export type TemplateOf = (value: unknown) => SqlTemplate | null;
 
-/** Templates with an equal `shape` share a parsed plan. */
+/** Returns the parts and a `shape`. Templates with equal shapes share a parsed plan. */
 export function partsOf(template: SqlTemplate, templateOf: TemplateOf) {
   const parts: SqlPart[] = [];
   const shape: unknown[] = [];

@@ -24,7 +24,7 @@ export type ValuePlace =
   /** The JavaScript type of the value determines how it is bound. */
   | {
     readonly kind: "free";
-    /** A column next to the value, with strings as JSON values: a bound string is ambiguous. */
+    /** A nearby column, such as a date: a bound string could be its JSON form or another string. */
     readonly near: ColumnInfo | null;
     readonly isExact: boolean;
   };

@@ -10,7 +10,7 @@ export interface TokenDemand {
 }
 
 export interface BucketRecord extends Bucket {
-  /** Number of changes of the record. It grows even if the number of tokens is the same again. */
+  /** Counts the changes of the record, which can return to the same number of tokens. */
   readonly changes: number;
 }
 

@@ -38,13 +38,13 @@ const maxPerStatement = 1_000;
 
 const maxKnownTexts = 500;
 
-/** Logs writes in their transaction: with a plan, each changed row; without, the written tables. */
+/** Logs writes in their transaction: each changed row, or the tables of SQL without a `plan`. */
 export class WriteRecorder {
   readonly #tables: readonly PostgresLogTable[];
   readonly #exclude: ReadonlySet<ColumnInfo>;
   readonly #reader: RowReader;
   readonly #compile: CompilePlan;
-  /** For the SQL of a statement that has no plan: the recorded tables to which the SQL writes. */
+  /** For the SQL of a statement without a `plan`: the recorded tables to which the SQL writes. */
   readonly #known = boundedMap<string, readonly PostgresLogTable[]>(maxKnownTexts, {
     maxBytes: 1024 * 1024,
     bytesOf: (text) => 2 * text.length,

@@ -64,7 +64,7 @@ export class PostgresJsConnection implements PostgresConnection {
   #announces: boolean;
   /** True if a setting that the server reports, such as TimeZone, was changed. */
   #isChanged = false;
-  /** True if a statement after the last restoration can have fired a trigger. */
+  /** True if a statement may have fired a trigger since the session was last restored. */
   #hasWritten = false;
   /** Functions that reject the statements that were sent and have no response yet. */
   readonly #sent = new Set<(error: Error) => void>();

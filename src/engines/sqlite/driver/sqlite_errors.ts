@@ -20,7 +20,7 @@ function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
   return new DatabaseError("check", error, null, { message, status: null });
 }
 
-/** Returns an SQLITE_ERROR's kind. Only foreign keys, triggers and views qualify table names. */
+/** Returns the kind. If a table name is qualified, a foreign key, trigger or view is broken. */
 function otherKind(error: unknown): DatabaseErrorKind {
   const message = error instanceof Error ? error.message : "";
   return /^(?:no such table: main\.|foreign key mismatch - |no such collation sequence: )/.test(

@@ -17,7 +17,7 @@ export function columnsOfCheck(
   return columns.filter((column) => named.has(column.toLowerCase()));
 }
 
-/** Returns the first name of a condition if it is quoted: SQLite then reports only this name. */
+/** Returns a CHECK's first name if it is quoted: SQLite then reports only this name as failed. */
 function firstQuoted(text: string): string | null {
   const [first = ""] = ddlTokens(text);
   const name = nameOfToken(first);
