@@ -213,9 +213,10 @@ export function installTimers({ clock }: Scheduler): () => void {
   let count = 0;
   Object.assign(globalThis, {
     setTimeout(work: (...args: unknown[]) => void, delayMs = 0, ...args: unknown[]) {
-      // The library opens a connection from a timer, and the scheduler waits for the connection.
-      const isOfLibrary = delayMs === 0 && /\/postgres\/\d/.test(new Error().stack ?? "");
-      if (isOfLibrary) return usual.setTimeout(work, 0, ...args);
+      // The library opens a connection from a timer, and a socket continues from a timer after 128
+      // KiB. The scheduler waits for the connection and for the result, and fires no timer until then.
+      const isOfSocket = delayMs === 0 && ofSockets.test(new Error().stack ?? "");
+      if (isOfSocket) return usual.setTimeout(work, 0, ...args);
       const id = ++count;
       cancels.set(id, clock.after(delayMs, () => work(...args)));
       return id;
@@ -227,6 +228,8 @@ export function installTimers({ clock }: Scheduler): () => void {
   });
   return () => void Object.assign(globalThis, usual);
 }
+
+const ofSockets = /\/postgres\/\d|\/open_socket\.ts/;
 
 const firstTimestamp = Date.UTC(2026, 0, 1);
 

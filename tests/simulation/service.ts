@@ -45,6 +45,12 @@ export async function openService(seed: number, url: string | null): Promise<Sim
   };
   const server = url === null ? null : await SimulatedPostgres.open(url, scheduler);
   const base = await openDatabase(url ?? "sqlite::memory:", { clock: scheduler.clock });
+  if (url !== null) {
+    // The service before this one has left its tables and its change log.
+    for (const text of ["DROP SCHEMA public CASCADE", "CREATE SCHEMA public"]) {
+      await base.query({ text, values: [] });
+    }
+  }
   await base.createTables([projects, items, orders, paid]);
   const kv = new SimulatedKv(scheduler);
   const storage = chance.pick(["kv", "db"] as const);

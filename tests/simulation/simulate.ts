@@ -10,7 +10,7 @@ export interface SimulateOptions {
   readonly seed: number;
   readonly schedules: number;
   readonly onlyStreams?: boolean;
-  /** The URL of an empty Postgres database. Default: SQLite. */
+  /** The URL of a Postgres database, whose tables the run drops. Default: SQLite. */
   readonly url?: string | null;
   trace?(line: string): void;
   readonly stopping?: AbortSignal;

@@ -204,7 +204,8 @@ class SimulatedConnection implements PostgresConnection {
   drop(): void {
     if (this.lost) return;
     this.#inner.drop();
-    void this.#server.track(null, this.#server.untilGone(this.#pid));
+    // A backend that waits for a lock notices the loss only once it has the lock.
+    void this.#server.track(this.#pid, this.#server.untilGone(this.#pid));
   }
 
   async close(): Promise<void> {
