@@ -33,10 +33,7 @@ export const consoleObserverOptionRules = groupOf<ConsoleObserverOptions>()({
   worker: whole({ from: 1 }),
 }).required();
 
-/**
- * Returns the observer that writes every observation to the console as one line: text on a
- * terminal, JSON otherwise. Errors are written with their stack and their causes.
- */
+/** Returns the observer that writes each observation as one line, and errors with their stack. */
 export function consoleObserver(options: ConsoleObserverOptions = {}): Observer {
   const {
     format = process.stderr.isTTY ? "text" : "json",

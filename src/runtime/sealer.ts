@@ -94,7 +94,6 @@ function decrypt(bytes: Buffer, key: Buffer, context: string): string | null {
     const sealed = bytes.subarray(nonceBytes, bytes.length - tagBytes);
     return decipher.update(sealed, undefined, "utf8") + decipher.final("utf8");
   } catch {
-    // The tag does not match, so the string was not sealed with this key.
     return null;
   }
 }

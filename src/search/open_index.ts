@@ -35,7 +35,6 @@ export class OpenIndex implements IndexedTable {
   #isBuilding = false;
   #wasLost = false;
   #failure: { readonly error: unknown } | null = null;
-  /** Time of the last search if it failed; null if it succeeded. */
   #failedSearchAt: number | null = null;
 
   constructor({ index, backend, isFilledAtStart, runtime }: {

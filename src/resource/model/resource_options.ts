@@ -14,10 +14,7 @@ export type ColumnReferenceOf<S, Of = AnyTable> =
   | ColumnLike<unknown, Of>
   | (keyof NoInfer<S> & string);
 
-/**
- * The enabled operations of a resource, for every caller. By default, all operations except exports
- * and imports are enabled.
- */
+/** The enabled operations, for every caller. Default: all operations except exports and imports. */
 export interface Capabilities {
   /** False disables POST. Default: true. */
   readonly enableCreate?: boolean | undefined;
@@ -85,10 +82,7 @@ export interface RelationOptions<
   readonly type: Type;
   /** The related table, or its name. If two resources serve the table, the first one is used. */
   readonly resource: TableLike<unknown, unknown, Target> | TableInfo | string;
-  /**
-   * The referring column, or a list of columns. For `manyToMany`: the columns of the link table
-   * that refer to this resource.
-   */
+  /** The referring columns. `manyToMany`: the link table's columns that refer to this resource. */
   readonly foreignKey: OneOrMore<
     | ColumnLike<
       unknown,
@@ -279,10 +273,7 @@ export interface ResourceOptions<
         | RelationOptions<Of, Targets[Name], "manyToMany">;
     }
     | undefined;
-  /**
-   * Derives relations from the foreign keys between served tables. Default: true for introspected
-   * tables, and false for declared tables.
-   */
+  /** Derives relations from foreign keys. Default: true for introspected tables, else false. */
   readonly autoRelations?: boolean | AutoRelationOptions | undefined;
   /**
    * True to allow bodies of POST, PATCH and PUT to write related rows under the names of their

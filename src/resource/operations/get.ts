@@ -95,7 +95,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const bytes: ResponseByteBudget = { limit, left: limit };
     const count = (stored: FetchedRows["stored"]) =>
       countRowBytes(bytes, stored, createRowByteCounter(read.columns, view.visible), singleRowPart);
-    // Reads of large rows, and of views without an index, wait in the queue in which lists wait.
+    // Reads of large rows, and of views (often without an index), wait in the queue for lists.
     const isLong = call.request.delivery?.mayBeLarge === true || !resource.table.recordable;
     const connection = isLong ? responseReadConnection(call) : resource.driver;
     return chain(fetchRows(connection, read, resource.reader, count), ({ rows: [row] }) => {

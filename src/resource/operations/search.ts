@@ -47,7 +47,6 @@ interface SearchOutcome extends FoundRows {
 
 const offsetParameter: ReadonlySet<string> = new Set(["offset"]);
 
-/** `GET /search`: returns the rows that contain the words of a query, in order of relevance. */
 export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
   name: "search",
   access: "read",

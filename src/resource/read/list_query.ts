@@ -262,7 +262,6 @@ export async function fetchTotalCount(
     readonly roleRights: RoleRights;
   },
 ): Promise<TotalCount> {
-  // If the first page is not full, it contains all rows.
   if (isFirst(read) && read.limit !== null && found < read.limit) return { totalCount: found };
   const mayEstimate = plan.estimate !== null &&
     (await roleRights.of(plan.estimate.table))?.mayEstimate === true;

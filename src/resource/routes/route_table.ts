@@ -86,7 +86,7 @@ interface OwnedPath {
   readonly rest: string;
 }
 
-/** Splits a path after its longest prefix that is a resource's path. Decodes no further parts. */
+/** Splits a path after its longest prefix that is a resource's path, and decodes this prefix. */
 function splitOwned(
   path: string,
   urls: ReadonlySet<string>,

@@ -246,10 +246,7 @@ export function etagHeaders(row: Row, etag: EtagPolicy): Readonly<Record<string,
     : { ...tag, "cache-control": `${cacheControl}, no-transform` };
 }
 
-/**
- * Returns the `Location` header of a new row. Returns no header if the caller cannot see the key,
- * or if the key is too long for proxies: nginx permits 4 kB for all headers of a response.
- */
+/** Returns the `Location` header of a new row, unless its key is hidden or too long for proxies. */
 export function locationOf(
   row: Row,
   { table, url, fields }: Resource,
@@ -259,4 +256,5 @@ export function locationOf(
   return segment.length > maxSegmentLength ? {} : { location: `${url}/${segment}` };
 }
 
+/** Half of the 4 kB that nginx permits for all headers of a response. */
 const maxSegmentLength = 2_000;

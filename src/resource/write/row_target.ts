@@ -145,10 +145,7 @@ export async function targetNotWritten(
     : new RowKept(write.grant.access, write.resource.identityOf !== null);
 }
 
-/**
- * Thrown if a write changed no row although a row matches: a trigger, rule or policy prevented the
- * write, or another request changed the row. The service retries the write in a transaction.
- */
+/** Thrown if a trigger, rule, policy or other request prevented a write. The service retries it. */
 export class RowKept extends Problem {
   /** `hasPolicies` is true if a policy of the database can have prevented the write. */
   constructor(access: Access, hasPolicies: boolean) {

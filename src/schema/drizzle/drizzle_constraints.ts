@@ -45,7 +45,6 @@ export function readDrizzleConstraints(table: DrizzleTable) {
 interface ConstraintBuilder {
   readonly name?: string;
   readonly columns: readonly unknown[];
-  /** The condition of a CHECK constraint. */
   readonly value?: unknown;
   readonly config: IndexConfig;
   reference(): References;

@@ -1,9 +1,6 @@
 import { parseRegex, type RegexPart } from "./parse_regex.ts";
 
-/**
- * A regular expression that must match a part of each string in a column. Matching takes one pass,
- * so its time is linear. With the platform's RegExp, a malicious string could take hours.
- */
+/** A regular expression that must match a part of each string. Matching takes linear time. */
 export class TextPattern {
   /** The source of the regular expression, which has the flag `u`. */
   readonly source: string;

@@ -12,10 +12,7 @@ export interface IndexMetadata {
   /** The server's id of the index. An index that is created again has another id. */
   readonly uuid: string;
   readonly aliases: readonly string[];
-  /**
-   * Null if another program, or an old version of the service, created the index. `filled` is the
-   * uuid that the index had when it was filled.
-   */
+  /** Null for an index of another program or an old version. `filled` is the uuid when filled. */
   readonly meta: { readonly shape: unknown; readonly filled: unknown } | null;
   readonly fields: readonly string[];
 }
@@ -73,10 +70,7 @@ export function requireAcknowledged(body: unknown): void {
   if (member(body, "acknowledged") !== true) throw strange;
 }
 
-/**
- * Returns the results of a bulk request to `index`. A document counts as written if the response
- * confirms it. A newer version in the index, or a missing document to remove, is no failure.
- */
+/** Returns the results of a bulk request. A newer version in the index counts as success. */
 export function readBulkOutcome(body: unknown, targets: readonly BulkTarget[], index: string) {
   const items: readonly unknown[] = requiredList(member(body, "items"));
   if (items.length !== targets.length) throw strange;

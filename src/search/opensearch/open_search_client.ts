@@ -16,7 +16,6 @@ export interface OpenSearchRequest {
   readonly body?: Record<string, unknown>;
   readonly lines?: readonly Record<string, unknown>[];
   readonly signal?: AbortSignal;
-  /** Replaces the client's timeout, in milliseconds. */
   readonly timeoutMs?: number;
 }
 

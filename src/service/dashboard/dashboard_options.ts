@@ -24,8 +24,7 @@ export interface DashboardOptions {
    */
   readonly authorize?: AuthorizeDashboard | undefined;
   /**
-   * The roles of the users who may use the dashboard. Everyone must log in, even on this machine.
-   * Cannot be combined with `authorize`. Default: none.
+   * The roles of operators, who must log in. Cannot be combined with `authorize`. Default: none.
    */
   readonly roles?: DashboardRoles | undefined;
   /** True to refuse every write through the dashboard. Default: false. */

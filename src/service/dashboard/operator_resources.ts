@@ -92,7 +92,6 @@ interface FieldFacts
   readonly filterable: boolean;
   readonly sortable: boolean;
   readonly unique: boolean;
-  /** The default value for new rows, as a string. Absent if there is none. */
   readonly default?: string;
   readonly references?: { readonly resource: string; readonly field: string };
 }

@@ -28,7 +28,6 @@ export async function exportMetrics(
     addInstruments(readings);
   }
 
-  /** Registers metrics that are new, so that the next export contains them. */
   function addInstruments(readings: readonly MetricReading[]): void {
     const known = instruments.size;
     for (const { name, isCounter, help } of readings.flatMap(pointsOf)) {

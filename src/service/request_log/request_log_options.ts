@@ -3,10 +3,7 @@ import { flag, textLike, whole } from "../../options/option_kinds.ts";
 
 /** The options of the log of requests that the dashboard shows. */
 export interface RequestLogOptions {
-  /**
-   * The path of a SQLite file that contains the log. Workers share the file, and the log remains
-   * after a restart. Default: the log is in memory.
-   */
+  /** A SQLite file for the log, shared by workers and kept after a restart. Default: in memory. */
   readonly file?: string | undefined;
   /** The maximum number of requests in the log. Default: 100,000. */
   readonly maxRequests?: number | undefined;

@@ -164,7 +164,6 @@ function readLoad(span: string, { file }: RequestStore, clock: Clock) {
   };
 }
 
-/** Creates the action that asks the database for the plan of a recorded statement. */
 function createPlanAction({ file }: RequestStore, databases: Iterable<Driver>): Report {
   return {
     name: "plan",

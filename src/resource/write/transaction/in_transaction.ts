@@ -183,10 +183,7 @@ export function isAutocommit(
     (afterHook === "onAfterDelete" || canRequireScope(write));
 }
 
-/**
- * Advances a key's sequence past the largest key, and returns true if the write can be retried.
- * Postgres does not advance the sequence for explicit keys, so a generated key may be taken.
- */
+/** Advances a key's sequence past explicit keys. Returns true if the write can be retried. */
 export async function followGivenKeys(
   error: unknown,
   { dialect: { advanceCounter } }: Pick<Driver, "dialect">,
