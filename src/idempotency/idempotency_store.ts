@@ -1,6 +1,6 @@
 /**
- * Only one request at a time has the claim on a key. A claim expires unless it is renewed, and a
- * lost claim has no effect. If the store fails, all methods reject with a {@link StoreError}.
+ * Only one request at a time has the claim on a key. A claim expires unless it is renewed; calls
+ * with an expired claim do nothing. If the store fails, calls reject with a {@link StoreError}.
  */
 export interface IdempotencyStore {
   claim(claim: IdempotencyClaim): Promise<KeyClaimResult>;

@@ -53,7 +53,6 @@ export class CredentialCache {
     return clock.elapsedMs() - readAt < recheckMs && clock.now() < expiresAt;
   }
 
-  /** Concurrent requests with the same credential share one read. */
   #read(text: string): Promise<Identification | null> {
     const running = this.#reading.get(text);
     if (running !== undefined) return running;
@@ -65,7 +64,6 @@ export class CredentialCache {
     return reading;
   }
 
-  /** Reads a credential again for an open stream. This read does not count as a use. */
   async #renew(text: string): Promise<User | null> {
     const state = await this.#options.read(text, false);
     return this.#learn(text, state, this.#known.get(text)?.readAt ?? -Infinity)?.user ?? null;

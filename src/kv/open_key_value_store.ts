@@ -35,7 +35,7 @@ export function keyValueOptionRule(): Option<KeyValueOption | undefined> {
 
 export interface AppStore {
   readonly configured: KeyValue | null;
-  /** Returns the store for `purpose`, e.g. `limits`. By default, the store is in memory. */
+  /** Returns the configured store. Without one, creates a store in memory and reports `purpose`. */
   need(purpose: string): KeyValue;
   close(): Promise<void>;
 }

@@ -3,9 +3,8 @@ import type { ClaimedFile } from "../runtime/files/claimed_files.ts";
 import { companionFileMistake } from "./key_value_location.ts";
 import { denoKvObjectNames } from "../runtime/files/deno_kv_tables.ts";
 
-/** Creates a missing file. Throws for a database, because Deno KV would add its tables. */
+/** Creates a missing file. Throws for another SQLite database: Deno KV would add its tables. */
 export async function requireStoreFile({ path, isFirst }: ClaimedFile): Promise<void> {
-  // Symbolic links in the path are already resolved.
   const mistake = companionFileMistake(path);
   if (mistake !== null) throw new Error(`its path ${mistake}`);
   // Mode 0600, because the store contains password hashes. SQLite's other files have the same mode.

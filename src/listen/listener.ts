@@ -12,7 +12,6 @@ export interface Listenable {
   announceStop?(): void;
   /** Called when the listener accepts no more connections: the app must end its streams. */
   drain(): void;
-  /** Called when the listener begins to accept connections. */
   warmUp?(): void;
   /** Called at a SIGHUP. Without this function, the signal ends the process. */
   readonly hangUp?: (() => void) | undefined;

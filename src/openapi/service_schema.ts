@@ -78,7 +78,6 @@ export interface DescribedService {
   readonly basePath: string;
 }
 
-/** `prefix` is the path at which the whole app is mounted. */
 export function describeService(
   { resources, basePath }: DescribedService,
   prefix: string,

@@ -16,7 +16,7 @@ export type CursorPosition =
 /** A position as a number of rows, for orders whose values can differ between two statements. */
 export interface CountedPosition {
   readonly rows: number;
-  /** The number of rows directly before the position that the next page reads and compares. */
+  /** The next page reads and compares this number of rows directly before the position. */
   readonly compared: number;
   readonly hash: string;
 }
@@ -116,7 +116,7 @@ export function openCursor(cursor: string, list: CursorScope): CursorPosition {
   return "kind" in sealed ? sealed : { kind: "values", values: sealed };
 }
 
-/** Throws a 400 if the values changed after the cursor was created, or if the row is gone. */
+/** Throws a 400 if the row of the cursor is gone, or if its sort key values have changed. */
 export function requireUnchangedPosition(
   stored: readonly SqlValue[] | undefined,
   { hash }: RowPosition,

@@ -119,10 +119,9 @@ export const incrementedValue: unique symbol = Symbol("one more");
 /** As a value in an update plan: the stored value stays. */
 export const keepStoredValue: unique symbol = Symbol("stored value");
 
-/** Values or placeholders (see above) to write, by column. Other columns stay unchanged. */
+/** The values to write, or placeholders such as {@link keepStoredValue}, by column. */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
 
-/** The values of a new row: JavaScript values or {@link databaseDefault}. */
 export type InsertValues = Pick<Assignments, "get" | "has">;
 
 export interface InsertPlan {
@@ -179,7 +178,7 @@ export interface ColumnMetric {
   readonly name: "sum" | "avg" | "min" | "max";
   readonly column: ColumnInfo;
   readonly as: ColumnInfo;
-  /** True if no digit is lost. The dialect then decodes the result from a format of the engine. */
+  /** True if the result keeps all digits. The dialect then decodes a format of the engine. */
   readonly exact: boolean;
 }
 

@@ -80,7 +80,7 @@ export function countedPositionAt(rows: number): CountedPosition {
   return { rows, compared: 0, hash: positionHash("") };
 }
 
-/** Throws a 400 if the rows before `from`, with which `stored` begins, have changed since then. */
+/** Throws a 400 if the rows before `from` (the first of `stored`) are no longer the same. */
 export function countedPositionAfter(
   from: CountedPosition,
   { stored, columns, order }: ReadRows,

@@ -78,7 +78,7 @@ export interface LoginRisk {
   failed(subjects: LoginSubjects): Promise<void>;
 }
 
-/** A risky login only needs a CAPTCHA. If the service refused it, anyone could lock users out. */
+/** Requires a CAPTCHA for a risky login. A refusal would let anyone lock users out. */
 export function createLoginRisk(
   required: CaptchaRequired | undefined,
   counters: HourlyCounters,

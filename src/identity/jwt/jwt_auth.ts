@@ -45,7 +45,6 @@ export function jwtAuth(options: JwtAuthOptions): AuthenticatorDefinition {
   return { name: "jwtAuth", open: (parts: AuthenticatorDependencies) => open(resolved, parts) };
 }
 
-/** Maximum length of a token. A longer token would make each request expensive. */
 const maxTokenLength = 8_192;
 /** Milliseconds after which a token that never expires is verified again. */
 const unendingMs = 300_000;

@@ -23,7 +23,6 @@ export const sessionCookieOptionRules = groupOf<SessionCookieOptions>()({
   secure: flag(),
 });
 
-/** The session cookie. Scripts cannot read it (`HttpOnly`), and other hosts do not receive it. */
 export class SessionCookie {
   readonly #sameSite: "Strict" | "Lax" | "None";
   readonly #secure: boolean | undefined;

@@ -140,7 +140,6 @@ export class Sessions {
   async #see(key: KeyValueKey, record: SessionRecord, versionstamp: string | null): Promise<void> {
     // With the check, this write cannot restore a session that has just ended.
     const write = { checks: [{ key, versionstamp }], mutations: [this.#setOf(key, record)] };
-    // If the store does not respond, this use does not prolong the session.
     await this.#options.store.commit(write).catch(ignoreStoreError);
   }
 

@@ -67,7 +67,7 @@ export class IncrementalAggregate {
     const right = to === null ? null : this.#keyOf(to);
     if (left === undefined || right === undefined) return false;
     const stays = left?.id === right?.id;
-    // Adds the new row first: if it has a new maximum, the old maximum is removed without a read.
+    // Adds the new state first: if its value is a new maximum, removing the old one needs no read.
     return (to === null || right === null || this.#count(to, 1, right, stays ? from : null)) &&
       (from === null || left === null || this.#count(from, -1, left, stays ? to : null));
   }

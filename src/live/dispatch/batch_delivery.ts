@@ -203,7 +203,7 @@ export class BatchDelivery {
     this.#events.sendInvalidations();
     const groups: SubscriberGroup[] = [];
     for (const [group, transitions] of this.#events.transitions) {
-      // If the filter reads related rows (`heldRows`), its listeners were already informed.
+      // If the filter reads related rows (`heldRows`), these listeners were already informed.
       if (group.transitionListeners.size > 0 && group.heldRows === null) {
         const known = transitions.filter((transition) => transition !== null);
         const { to } = this.#options;

@@ -114,7 +114,7 @@ export class BatchDispatch {
     );
   }
 
-  /** Clients that may have the row start over: its event needs all changes of the log read. */
+  /** Makes clients start over if they may have the row: its event needs all changes of the read. */
   #refusePart(group: SubscriberGroup, { before, after }: RowChange): void {
     const isShown = [before, after].some((image) =>
       image !== null && group.decide(image) !== false
@@ -232,7 +232,6 @@ const maxConcurrentParts = 2;
 /** Limit of the estimated evaluation steps for one batch: a few seconds of work in the database. */
 const maxSteps = 8 * maxStepsOfPart;
 
-/** Selects statements within `maxSteps`, the cheapest first. Each statement also has a timeout. */
 function withinSteps(parts: readonly DeferredStatement[]): {
   readonly affordable: readonly DeferredEvaluations[];
   readonly left: readonly DeferredEvaluations[];

@@ -14,7 +14,7 @@ import { IncludeGroup, SubscriberGroup } from "./subscriber_group.ts";
 
 interface TableGroups {
   readonly own: Set<SubscriberGroup>;
-  /** Finds the groups of the table whose filters require the column values of a row. */
+  /** Finds the groups whose filters a row can match, by their equalities such as `ownerId==7`. */
   readonly index: EqualityIndex<SubscriberGroup>;
   readonly dependent: Set<SubscriberGroup>;
   readonly includeGroups: Set<IncludeGroup>;

@@ -22,10 +22,10 @@ export class GroupHeldRows {
     } else this.#addExceptions(subscriber, own);
   }
 
-  /** Returns the rows that the client has read in a newer state than the group; null if unknown. */
+  /** Returns the rows that this client has read in a newer state than others; null if unknown. */
   leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
     const rest = this.#exceptions.delete(subscriber) ? null : this.#held.aheadOnly();
-    // Changes do not update the held rows while there are no subscribers, so the rows are unknown.
+    // Without subscribers, changes do not update the held rows, so these rows become unknown.
     if (others.size === 0) this.#held = HeldRows.unknown();
     return rest;
   }

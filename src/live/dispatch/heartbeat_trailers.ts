@@ -7,7 +7,7 @@ import type { SubscriberGroup } from "./subscriber_group.ts";
 export function heartbeatTrailers(
   { feed, resumeTokens, dispatcher }: StreamContext,
 ): (group: SubscriberGroup) => Uint8Array {
-  // During a delivery, some streams lack events before the feed's position, so no token is sent.
+  // During a delivery, some streams lack events up to the feed's position, so no token is sent.
   if (dispatcher.isDelivering) return () => toBytes(commentText);
   const position = printLogPosition(feed.position);
   const trailers = new Map<SubscriberGroup, Uint8Array>();

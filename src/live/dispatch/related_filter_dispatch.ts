@@ -41,7 +41,7 @@ export class RelatedFilterDispatch {
     // A shared result can have other rows than the clients, so it cannot use their events.
     for (const listener of group.transitionListeners) listener.doubt(rowChange);
     if (group.liveSubscribers.size === 0) return true;
-    // The evaluation needs the log position after the batch. A part of a log read has none.
+    // The evaluation needs the log position after the batch, which a part of a log read lacks.
     if (this.#batch.to === null) return false;
     this.#add(group, rowChange);
     return true;

@@ -31,7 +31,7 @@ export type InvalidationReason =
 
 /** Returns an event without an `id` line. Its JSON repeats the type of the `event` line. */
 export function eventText(type: EventType, data: Readonly<Record<string, unknown>>): string {
-  // Inserts the type as text: a copy of `data` takes measurable time. `data` is never empty.
+  // Adds the type as text: copying `data` takes measurable time. Empty `data` would leave a comma.
   return eventOf(type, writeJson(data).slice(1, -1));
 }
 

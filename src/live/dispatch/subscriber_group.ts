@@ -207,7 +207,7 @@ export class EventRenderer {
   readonly #shown = new Map<Row, Row>();
   /** The error of each row that cannot be shown. The error ends only the streams with that row. */
   readonly #errors = new Map<Row, unknown>();
-  /** True if too many related rows had to be read, so that some rows are not presented. */
+  /** True if some rows could not be converted, because too many related rows had to be read. */
   isIncomplete = false;
   readonly #texts: Readonly<Record<Transition["kind"], Map<RowChange, string>>> = {
     added: new Map(),
@@ -215,7 +215,6 @@ export class EventRenderer {
     removed: new Map(),
   };
 
-  /** Renders rows of the query's table. If `seq` is not null, all events have this number. */
   constructor(query: Pick<LiveQuery, "table" | "view">, seq: number | null) {
     this.#interest = query;
     this.#seq = seq;

@@ -58,8 +58,8 @@ export class AffectedParents<G extends AffectedGroup> {
   }
 
   /**
-   * Finds affected parents that have not changed themselves. If it is unknown which parents changed
-   * before the read, all groups overflow: a `changed` event could be for a row that a client lacks.
+   * Finds affected parents that have not changed themselves. If it is unknown which parents have,
+   * returns all groups as `overflowing`: their clients may lack a row that an event changes.
    */
   async find(
     log: ChangeLog,
@@ -143,7 +143,7 @@ function hasReadUpTo<G>(
   );
 }
 
-/** Returns true if a step contains all changes that the reads of the parents can have seen. */
+/** Returns true if `step` (a read of the log) contains all changes that the parents' reads saw. */
 function isWhole<G>(
   step: ChangeLogStep | null,
   parentRows: readonly (ParentRows<G> | null)[],

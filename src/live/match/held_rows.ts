@@ -11,7 +11,7 @@ export interface ReadMoment {
   readonly to: Position;
 }
 
-/** The rows that a client holds, because the database does not show if a row matched before. */
+/** Remembers the rows that a client holds: the database does not show if a row matched before. */
 export class HeldRows {
   /** All held rows, or null if only the rows of {@link #ahead} are known. */
   #all: Set<string> | null;

@@ -134,7 +134,7 @@ export class MultiplexedStream {
   }
 }
 
-/** A subscription in a multiplexed stream. Its `StreamSink` reports the whole stream's room. */
+/** A subscription in a multiplexed stream. Its `desiredSize` is that of the whole stream. */
 export class MultiplexedPart implements StreamPart, StreamSink {
   readonly key: string;
   readonly #whole: MultiplexedStream;

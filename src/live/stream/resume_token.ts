@@ -9,7 +9,7 @@ import { type LiveQuery, liveQueryKey } from "../live_view.ts";
 export class ResumeTokens {
   readonly #key: KeyObject;
 
-  /** `key` is secret: with the key, a client could guess a scope's values and check the hash. */
+  /** The key is secret. With the key, a client could test its guesses of a scope's values. */
   constructor(key: string) {
     this.#key = createSecretKey(key, "utf8");
   }

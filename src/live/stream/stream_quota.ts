@@ -92,11 +92,11 @@ function tooMany(why: string): Problem {
 /** After this time in seconds, the service has usually noticed that a client is gone. */
 const retryAfterSeconds = "15";
 
-/** A client's limit for the sum of `work`: two of the most expensive filters, or 200 searches. */
+/** The filter steps per character that a client's streams may need: 200 text searches. */
 const maxWorkOfOne = 1_000;
-/** A client's limit for `work` is at least this number for each stream that it may open. */
+/** A client may use at least this number of steps for each stream that it may open. */
 const workOfStream = 20;
-/** The limit for the `work` of all streams in the process: two thousand text searches. */
+/** The filter steps per character of all streams in the process: two thousand text searches. */
 const maxWorkOfAll = 10_000;
 
 function tooMuchWork(whose: string): Problem {

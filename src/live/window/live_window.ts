@@ -46,7 +46,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
   #isShown = true;
   /** The changes since the current read began, each list with the log position after it. */
   #received: (readonly [readonly Transition[], Position | null])[] = [];
-  /** The optimistic ids of the changes since the last state, by row id as JSON. */
+  /** The ids that clients have chosen for their writes since the last state, by row id as JSON. */
   #names = new Map<string, string>();
 
   constructor(context: StreamContext, options: LiveWindowOptions) {
@@ -126,7 +126,6 @@ export class LiveWindow extends SharedResult<WindowReading> {
     }
   }
 
-  /** Applies the changes to the rows in memory, or sets `isExact` to false. */
   #apply(transitions: readonly Transition[], to: Position | null): void {
     for (const transition of transitions) {
       const rows = this.#rowsAfter(this.#rows, transition);

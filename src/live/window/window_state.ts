@@ -22,7 +22,7 @@ interface WindowStateOptions {
   readonly token: string;
 }
 
-/** The rows of a window at one log position. Caches the messages that update earlier states. */
+/** A window's rows at one position. Caches the messages that update clients from earlier states. */
 export class WindowState {
   readonly #options: WindowStateOptions;
   readonly #bytes = new WeakMap<WindowState, Uint8Array>();

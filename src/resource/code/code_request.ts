@@ -122,7 +122,7 @@ export function queryOf(
   return Object.assign(parameters, { codeFilter });
 }
 
-/** Throws a TypeError for a value that is no filter: a call without a filter selects all rows. */
+/** Throws a TypeError for an invalid filter, because a call without a filter selects all rows. */
 export function filterOf(given: unknown): string | Rule {
   if (typeof given === "string") return given;
   if (typeof given === "object" && given !== null) {

@@ -214,7 +214,6 @@ const members = {
 
 export const resourceOptionRules = group(members).required();
 
-/** A definition with checked options. Missing options have their defaults. */
 export interface CheckedDefinition extends ResourceDefinition {
   readonly options: OptionValues<typeof members>;
   readonly hookTimeoutMs: number;

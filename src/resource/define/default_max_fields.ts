@@ -14,7 +14,7 @@ export function defaultMaxFields(
   return Math.max(least, ofItems + ofEmbedded);
 }
 
-/** The minimum of the default. JSON documents and inputs of procedures can have many fields. */
+/** The default is at least this: JSON documents and inputs of procedures can have many fields. */
 const least = 20_000;
 
 export const maxEmbeddedPerItem = 10;

@@ -160,7 +160,7 @@ function pairsOf(
   );
 }
 
-/** Sets `isWide` in columns that relations compare with a wide column: keys need one format. */
+/** Sets `isWide` (for integers beyond 2^53) in columns that relations compare with such columns. */
 export function widenReferences(
   definitions: readonly CheckedDefinition[],
   driver: Driver,

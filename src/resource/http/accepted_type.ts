@@ -1,6 +1,6 @@
 import { accepts, acceptsEncodings } from "@std/http/negotiation";
 
-/** Prefers named types (RFC 9110, 12.5.1). If no type is acceptable, returns the first offered. */
+/** Prefers named types over wildcards (RFC 9110, 12.5.1). If none fits, returns the first. */
 export function acceptedType(
   { headers }: Pick<Request, "headers">,
   offered: readonly [string, ...string[]],

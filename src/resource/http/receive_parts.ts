@@ -21,7 +21,7 @@ const bytesInMemory = 4 * 1024 * 1024;
 /** The number of bytes that a client must send within each `bodyTimeoutMs`. */
 const bytesPerTimeout = 64 * 1024;
 
-/** A body may have one part per 64 bytes, and this many more. Each part needs a turn to be read. */
+/** A body may have one part per 64 bytes, and this many more. Each part takes processor time. */
 const freeParts = 1_024;
 const bytesOfPart = 64;
 

@@ -215,7 +215,7 @@ export class ShapedRow implements InsertValues {
   }
 }
 
-/** Finds the shape of each row. Adjacent rows usually share one shape. */
+/** Finds the list of columns (the shape) of each row. Adjacent rows usually share one list. */
 export class RowShaper {
   #last = new RowShape([]);
 

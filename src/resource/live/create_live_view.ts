@@ -28,7 +28,7 @@ export function createLiveView(view: View, resource: Resource, rights: LiveViewG
       : shown.map((item, index) => ({ ...item, _etag: tagOf(rows[index] ?? {}, etag) }));
   const shape = etag === null || withheld.size === 0
     ? shapeOf(view)
-    // ETags depend on the columns that a caller lacks, so the key contains these columns.
+    // ETags depend on the columns that the caller cannot read, so the key contains these columns.
     : [shapeOf(view), [...withheld].map(({ name }) => name)];
   return {
     key: JSON.stringify([shape, rightsKey(include, related)]),

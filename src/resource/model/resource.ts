@@ -119,7 +119,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly varyingFields: ReadonlySet<FieldListName>;
   /** True if the database role, or the fields of this or a related resource, differ by caller. */
   readonly variesByCaller: boolean;
-  /** Returns a function that tests if a user has the same fields, or throws; null if all have. */
+  /** Returns a test if a user has the same fields; the test can throw. Null if all users have. */
   sameFieldsAs(): ((user: User | null) => boolean) | null;
   /** The columns that statements can read: all, or those that the caller's database role can. */
   readonly stored: readonly ColumnInfo[];
