@@ -16,7 +16,7 @@ interface IndexedGroup {
 export class EqualityIndex<G extends IndexedGroup> {
   readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<G>>>();
   readonly #unindexed = new Set<G>();
-  /** The equalities (e.g. `ownerId==7`) under which each group is indexed; null for none. */
+  /** The equalities (e.g. `ownerId==7`) that index each group; null for a group without any. */
   readonly #terms = new Map<G, readonly EqualityTerm[] | null>();
   readonly #isCertain: (comparison: Comparison) => boolean;
 

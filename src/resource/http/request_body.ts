@@ -184,7 +184,7 @@ export function decodeText(bytes: Uint8Array): string {
 }
 
 const maxReceivingBytes = 64 * 1024 * 1024;
-/** A body of up to this size, in bytes, is received even if the limit is reached. */
+/** A body of up to this size, in bytes, is received even if the limit for all bodies is reached. */
 const smallBodyBytes = 64 * 1024;
 
 /** The maximum parts of large bodies per event-loop turn. More would delay Deno's other sockets. */
