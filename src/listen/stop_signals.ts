@@ -23,7 +23,6 @@ function isWindows(): boolean {
   return Deno.build.os === "windows";
 }
 
-/** Calls `hangUp` at each SIGHUP, or `close` if the terminal was closed. */
 export function onHangUp(hangUp: () => void, close: () => void): () => void {
   if (isWindows()) return () => {};
   const hadTerminal = Deno.stdin.isTerminal();

@@ -20,7 +20,6 @@ export interface AccountService {
   readonly risk: LoginRisk | null;
   readonly counters: HourlyCounters;
   readonly turns: LoginLimiter;
-  /** Sends an email. Never rejects. */
   readonly sendMail: (mail: Mail) => Promise<void>;
   readonly links: { readonly verify: string; readonly reset: string };
   /** Runs work after the response, so that the response time does not reveal existing accounts. */

@@ -184,7 +184,6 @@ export function newRolesError(column: ColumnInfo, roles: readonly string[]): str
   return setsRoles(column, roles) ? mistakeOfRoles(column, roles) : null;
 }
 
-/** Returns an error message if a column cannot store the roles. A `text` column stores only one. */
 function mistakeOfRoles(column: ColumnInfo, roles: readonly string[]): string | null {
   if (column.kind !== "text") return null;
   const [role, another] = roles;

@@ -11,7 +11,6 @@ export function setSignupCookie(headers: Headers, token: string, isSecure: boole
   setCookie(headers, { ...cookie, ...scope });
 }
 
-/** Returns the name of the cookie. With the prefix `__Host-`, only this host can set the cookie. */
 function nameOf(isSecure: boolean): string {
   return isSecure ? "__Host-signup" : "signup";
 }

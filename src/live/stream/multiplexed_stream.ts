@@ -134,7 +134,7 @@ export class MultiplexedStream {
   }
 }
 
-/** A subscription in a multiplexed stream. Its `desiredSize` is that of the whole stream. */
+/** A subscription in a multiplexed stream. While it can send, it has the whole stream's room. */
 export class MultiplexedPart implements StreamPart, StreamSink {
   readonly key: string;
   readonly #whole: MultiplexedStream;
