@@ -121,8 +121,7 @@ async function updateOne(
   try {
     return await updateWith(values, plan, call, false);
   } catch (error) {
-    // SQLite does not name the violated foreign key, and also checks foreign keys that are set to
-    // their stored values. The second attempt therefore sets only the values that change.
+    // SQLite also checks unchanged foreign keys: the second attempt sets only changed values.
     const isRefused = error instanceof DatabaseError && error.constraint === null &&
       (error.kind === "foreign-key" || error.kind === "broken-table");
     if (!isRefused) throw error;

@@ -241,8 +241,7 @@ export function planTotalCount(
   const mayEstimate = mode === "estimated" && reader.dialect.estimate !== null &&
     // With `actAs`, policies of the database hide rows, but an estimate would count them.
     identityOf === null &&
-    // The planner's statistics cover the whole table. If the user can read only some of its rows,
-    // or some rows of a related table, an estimate would reveal the number of hidden rows.
+    // An estimate covers the whole table: it would reveal the number of rows that are hidden.
     grant.rows.kind === "all" && staysInTable(where);
   return {
     count: { kind: "count", table, where } as const,

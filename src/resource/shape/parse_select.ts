@@ -26,9 +26,8 @@ export interface Selection {
 }
 
 /**
- * Parses the query parameter `select=a,b.c` and returns the readable columns that it names, in the
- * table's order. An unknown name is a 400, unless `strictQuery` is false. A field that no user can
- * read counts as unknown. A field that this user cannot read, but others can, is ignored.
+ * Returns the readable columns that `select=a,b.c` names, in the table's order. Throws a 400 for an
+ * unknown name, unless `strictQuery` is false. Ignores a field that only other users can read.
  */
 export function parseSelect(text: string, resource: Selectable, include: Included): Selection {
   const { fields: { selectable }, strictQuery, withheld } = resource;

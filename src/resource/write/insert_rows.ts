@@ -143,10 +143,9 @@ function rowsPerStatement(
 }
 
 /**
- * Puts the rows that an INSERT returned into the order of VALUES, because no engine guarantees that
- * order. A row with a key in VALUES is found by this key. Generated keys show the order only if
- * they increase: SQLite generates random keys after the largest possible key, and a Postgres
- * sequence can count down. Otherwise throws {@link UnorderedKeysError}, and rows are inserted one
+ * Puts the rows that an INSERT returned into the order of VALUES, which no engine guarantees. Finds
+ * a row by its key in VALUES, or by generated keys if they increase. If they do not, e.g. in a
+ * Postgres sequence that counts down, throws {@link UnorderedKeysError}, and rows are inserted one
  * by one.
  */
 function inOrderOf(

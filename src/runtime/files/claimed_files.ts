@@ -10,9 +10,8 @@ export interface ClaimedFile {
 }
 
 /**
- * Claims the file at `path` for one SQLite library, e.g. that of Deno KV. POSIX locks belong to the
- * process: two libraries in one process do not notice each other's locks, and overwrite each
- * other's commits. If another library has claimed the file, throws an Error that names the library.
+ * Claims a file for one SQLite library, or throws an Error that names the library that uses it. Two
+ * libraries in one process ignore each other's POSIX locks, and overwrite each other's commits.
  */
 export function claimFile(path: string, library: string): ClaimedFile {
   const absolute = realPath(resolve(path));

@@ -56,8 +56,7 @@ export async function drainEntries(
   const owner = bytesToHex(runtime.random.bytes(16));
   const taken = await takeDue(owner, parts, limits);
   if (taken.length === 0) return { done: 0, failed: 0, dead: 0 };
-  // The versions are created after the leases begin, and before the rows are read. If two processes
-  // write one entry because a lease has ended, the greater version belongs to the later read.
+  // The versions are created before the rows are read, so the later read has the greater version.
   const drawn = [...indexes.values()].map(({ open }) => open.versions);
   const first = await records.reserveVersions(
     taken.length,

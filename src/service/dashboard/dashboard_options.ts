@@ -23,9 +23,7 @@ export interface DashboardOptions {
    * machine. In production, the app does not start without this function.
    */
   readonly authorize?: AuthorizeDashboard | undefined;
-  /**
-   * The roles of operators, who must log in. Cannot be combined with `authorize`. Default: none.
-   */
+  /** The roles of operators, who must log in. Cannot be used with `authorize`. Default: none. */
   readonly roles?: DashboardRoles | undefined;
   /** True to refuse every write through the dashboard. Default: false. */
   readonly readOnly?: boolean | undefined;

@@ -10,10 +10,7 @@ import { type FailedRow, FailedWrite, refusalKinds } from "./failed_write.ts";
 import type { FieldError } from "../values/parse_fields.ts";
 import type { BodyPath } from "../../model/operation.ts";
 
-/**
- * Returns the problem for an error, after the transaction. For a constraint of the resource's
- * table, the problem names the path in the body, and the fields if all fields are readable.
- */
+/** Returns the problem for a failed write, after the transaction, with the path in the body. */
 export async function refusedWrite(
   error: unknown,
   access: Access,

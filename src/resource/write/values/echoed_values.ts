@@ -34,9 +34,8 @@ function isShownSafely(given: unknown, stored: unknown, column: ColumnInfo): boo
 }
 
 /**
- * Returns the values that an update changes. SQLite checks the foreign key of every column that is
- * set, so an unchanged reference to a missing row would fail. If nothing changes, returns one
- * stored value outside of foreign keys, so that triggers and the change log see the update.
+ * Returns the values that an update changes, because SQLite checks even unchanged foreign keys. If
+ * nothing changes, returns one stored value, so that triggers and the change log see the update.
  */
 export function changedValues(
   values: Assignments,
