@@ -113,14 +113,17 @@ function cachingInserts(
     const { table, columns, rows, returning } = plan;
     const within = plan.within === undefined ? null : compileFilter(plan.within, dialect);
     const values: SqlValue[] = [];
-    let key = `${rows.length}`;
+    let key = `${rows.length} `;
     for (const row of rows) {
       for (const column of columns) {
         const value = row.get(column);
         const isGiven = value !== undefined && value !== databaseDefault;
         if (isGiven) values.push(dialect.encode(value, column));
-        if (row === rows[0]) key += ` ${column.dbName}\0${isGiven}`;
-        else if (!isGiven) return compile(plan);
+        // A string of several parts in one expression would be copied for each column.
+        if (row === rows[0]) {
+          key += column.dbName;
+          key += isGiven ? "\0t" : "\0f";
+        } else if (!isGiven) return compile(plan);
       }
     }
     if (within !== null) values.push(...within.values);

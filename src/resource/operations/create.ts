@@ -64,7 +64,9 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
   shape({ rows: [row], included, recorded }, _intent, resource) {
     if (row === undefined) throw new Error("A create gave no row");
     const { table } = resource;
-    const optimisticId = recorded.get(keyId(keyOf(row, table), table)) ?? null;
+    const optimisticId = recorded.size === 0
+      ? null
+      : recorded.get(keyId(keyOf(row, table), table)) ?? null;
     const headers = locationOf(row, resource);
     return rowReply(201, row, resource, { headers, included, optimisticId });
   },
