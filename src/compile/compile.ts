@@ -87,11 +87,11 @@ export function createCompiler(
     return { text, values };
   }
 
-  const compileInsertion = cachingInserts(compile, dialect);
+  const compileWrite = cachingWrites(compile, dialect);
 
   return (plan) => {
-    if (plan.kind === "insert") {
-      const { text, values } = compileInsertion(plan);
+    if (plan.kind === "insert" || plan.kind === "update") {
+      const { text, values } = compileWrite(plan);
       return { text, values, plan };
     }
     if (readsByKey(plan)) {
@@ -103,56 +103,91 @@ export function createCompiler(
   };
 }
 
-/** Caches the SQL of INSERTs by their columns and number of rows, because it is slow to build. */
-function cachingInserts(
-  compile: (plan: InsertPlan) => Statement,
+/** Caches the SQL of writes by their columns, because it is slow to build. */
+function cachingWrites(
+  compile: (plan: InsertPlan | UpdatePlan) => Statement,
   dialect: Dialect,
-): (plan: InsertPlan) => Statement {
-  const tables = new WeakMap<TableInfo, CachedInserts>();
+): (plan: InsertPlan | UpdatePlan) => Statement {
+  const tables = new WeakMap<TableInfo, CachedWrites>();
   return (plan) => {
-    const { table, columns, rows, returning } = plan;
-    const within = plan.within === undefined ? null : compileFilter(plan.within, dialect);
+    const { table, returning } = plan;
+    // Conditions on several rows have many forms.
+    if (plan.kind === "update" && !isOneRow(plan.where, table)) return compile(plan);
     const values: SqlValue[] = [];
-    let key = `${rows.length} `;
-    for (const row of rows) {
-      for (const column of columns) {
-        const value = row.get(column);
-        const isGiven = value !== undefined && value !== databaseDefault;
-        if (isGiven) values.push(dialect.encode(value, column));
-        // A string of several parts in one expression would be copied for each column.
-        if (row === rows[0]) {
-          key += column.dbName;
-          key += isGiven ? "\0t" : "\0f";
-        } else if (!isGiven) return compile(plan);
-      }
-    }
-    if (within !== null) values.push(...within.values);
+    const key = plan.kind === "insert"
+      ? bindRows(plan, dialect, values)
+      : bindAssignments(plan, dialect, values);
+    if (key === null) return compile(plan);
+    const where = plan.kind === "insert" ? noCondition : compileFilter(plan.where, dialect);
+    const within = plan.within === undefined ? noCondition : compileFilter(plan.within, dialect);
+    values.push(...where.values, ...within.values);
     const cached = tables.get(table) ?? { statements: new Map(), length: 0 };
     const known = cached.statements.get(key);
-    if (known?.returning === returning && known.where === within?.texts) {
-      return { text: known.text, values };
-    }
+    const isKnown = known?.returning === returning && known.where === where.texts &&
+      known.within === within.texts;
+    if (isKnown) return { text: known.text, values };
     const { text, values: bound } = compile(plan);
     const length = cached.length + text.length - (known?.text.length ?? 0);
     // SQL is not cached if it also binds values of column defaults.
-    if (bound.length === values.length && length <= maxInsertLength) {
-      cached.statements.set(key, { where: within?.texts, returning, text });
+    if (bound.length === values.length && length <= maxWritesLength) {
+      cached.statements.set(key, { where: where.texts, within: within.texts, returning, text });
       tables.set(table, { ...cached, length });
     }
     return { text, values: bound };
   };
 }
 
-interface CachedInserts {
-  readonly statements: Map<string, CachedInsert>;
+/** Adds the values of new rows. Returns a key for their columns, or null if rows differ. */
+function bindRows(
+  { columns, rows }: InsertPlan,
+  dialect: Dialect,
+  values: SqlValue[],
+): string | null {
+  let key = `${rows.length} `;
+  for (const row of rows) {
+    for (const column of columns) {
+      const value = row.get(column);
+      const isGiven = value !== undefined && value !== databaseDefault;
+      if (isGiven) values.push(dialect.encode(value, column));
+      // A string of several parts in one expression would be copied for each column.
+      if (row === rows[0]) {
+        key += column.dbName;
+        key += isGiven ? "\0t" : "\0f";
+      } else if (!isGiven) return null;
+    }
+  }
+  return key;
+}
+
+/** Adds the values of an update. Returns a key for its columns. */
+function bindAssignments({ set }: UpdatePlan, dialect: Dialect, values: SqlValue[]): string {
+  let key = "u";
+  for (const [column, value] of set) {
+    key += column.dbName;
+    if (value === databaseDefault) key += "\0d";
+    else if (value === keepStoredValue) key += "\0k";
+    else if (value === incrementedValue) key += "\0i";
+    else {
+      key += "\0t";
+      values.push(dialect.encode(value, column));
+    }
+  }
+  return key;
+}
+
+const noCondition: Pick<Fragment, "texts" | "values"> = { texts: [], values: [] };
+
+interface CachedWrites {
+  readonly statements: Map<string, CachedWrite>;
   readonly length: number;
 }
 
-/** The maximum length of the cached INSERTs of one table, in characters. */
-const maxInsertLength = 400_000;
+/** The maximum length of the cached writes of one table, in characters. */
+const maxWritesLength = 400_000;
 
-interface CachedInsert {
-  readonly where: Fragment["texts"] | undefined;
+interface CachedWrite {
+  readonly where: Fragment["texts"];
+  readonly within: Fragment["texts"];
   readonly returning: readonly ColumnInfo[];
   readonly text: string;
 }
