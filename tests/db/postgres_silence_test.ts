@@ -1,10 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import { openPostgres } from "../../src/engines/postgres/driver/postgres_js_driver.ts";
-import {
-  sharedWriteLimits,
-  SilenceWatch,
-} from "../../src/engines/postgres/driver/silence_watch.ts";
+import { sharedBegin } from "../../src/engines/postgres/connection/session_settings.ts";
+import { SilenceWatch } from "../../src/engines/postgres/driver/silence_watch.ts";
 import { sleep } from "../../src/runtime/runtime.ts";
 import { testOnPostgres } from "../support/postgres_tests.ts";
 import { handClock } from "./hand_clock.ts";
@@ -114,7 +112,7 @@ Deno.test("a statement with a limit of its own is not ended by the limit of the 
     [["BEGIN", "SET LOCAL statement_timeout = 0", "LOCK TABLE t"], 0],
     [["BEGIN", "SELECT set_config('statement_timeout', $2, true)", "SELECT f()"], 0],
     [["BEGIN", "SET LOCAL statement_timeout = 0", "COMMIT", "SELECT 1"], 1],
-    [["BEGIN", sharedWriteLimits, "INSERT INTO t VALUES (1)"], 1],
+    [[sharedBegin, "INSERT INTO t VALUES (1)"], 1],
     [["BEGIN; SET LOCAL statement_timeout = 15000", "INSERT INTO t VALUES (1)"], 1],
   ];
   for (const [texts, expected] of cases) {

@@ -41,6 +41,13 @@ export function pooledBegin(
     ${announces ? `; SET LOCAL ${signalsAfterCommitSetting} = on` : ""}`;
 }
 
+/**
+ * Begins a transaction of several requests, as one message. A slow write would delay all writes, so
+ * there are limits in ms. Constraints are checked early, so that no write depends on a later one.
+ */
+export const sharedBegin = `BEGIN;SET LOCAL lock_timeout = 100;SET LOCAL statement_timeout = 200;
+  SET CONSTRAINTS ALL IMMEDIATE`;
+
 /** The time limit of a wait for a lock, in milliseconds. 0 would mean no limit. */
 function lockTimeout(waitLimitMs: number): number {
   return Math.max(1, Math.ceil(waitLimitMs));

@@ -16,6 +16,7 @@ import {
   restoreMessage,
   type SessionParts,
   sessionSettings,
+  sharedBegin,
   writes,
 } from "../connection/session_settings.ts";
 import { cancelQuery } from "./cancel_read.ts";
@@ -110,6 +111,8 @@ export class PostgresJsConnection implements PostgresConnection {
     }
     this.#hasWritten ||= writes.test(text);
     if (!this.#lost) {
+      // Only the simple protocol accepts several statements in one message.
+      if (text === sharedBegin) return this.#send(text, [], { prepare: false, simple: true });
       const prepare = !this.#pooled && this.#prepared.admits(text);
       return this.#send(text, values, { prepare, isPipelined }, keep);
     }

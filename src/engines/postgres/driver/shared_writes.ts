@@ -4,7 +4,7 @@ import type { Connection, QueryResult } from "../../../db/driver.ts";
 import type { PostgresConnection } from "./postgres_connection.ts";
 import type { PostgresReadDependencies } from "./postgres_reads.ts";
 import { runStatement, translate, whenOpen, writesRows } from "./run_statement.ts";
-import { sharedWriteLimits } from "./silence_watch.ts";
+import { sharedBegin } from "../connection/session_settings.ts";
 
 export interface SharedWritesDependencies
   extends Pick<PostgresReadDependencies, "guard" | "pool" | "clock" | "limit" | "raisedMessages"> {
@@ -25,9 +25,6 @@ const maxWrites = 64;
 const maxLength = 256 * 1024;
 
 const maxSeparate = 2;
-
-/** Checks constraints after each statement, so that no write depends on a later write. */
-const checks = "SET CONSTRAINTS ALL IMMEDIATE";
 
 /** The time after which writes no longer wait for the running transaction, in milliseconds. */
 const maxWaitMs = 300;
@@ -164,14 +161,16 @@ export class SharedWrites implements Connection {
     writes: readonly WaitingWrite[],
     connection: PostgresConnection,
   ): Promise<SentTransaction> {
-    const began = connection.run("BEGIN", [], true);
-    const settings = [sharedWriteLimits, checks].map((text) => connection.run(text, [], true));
+    const began = connection.run(sharedBegin, [], true);
     const statements = writes.map(({ statement }) => runStatement(connection, statement, true));
     const ended = connection.run("COMMIT", [], true);
     const [[begin, commit], results] = await Promise.all([
-      Promise.allSettled([began, ended, ...settings]),
+      Promise.allSettled([began, ended]),
       Promise.allSettled(statements),
     ]);
+    // After a failed statement, the server responds to COMMIT with ROLLBACK.
+    const ending = commit.status === "fulfilled" ? commit.value.command : null;
+    if (ending === "ROLLBACK") return { outcome: "rolled back", results };
     // If BEGIN has failed, each statement ran as a separate transaction.
     if (begin.status === "rejected") return { outcome: "separate", results };
     if (connection.lost) {
@@ -183,9 +182,7 @@ export class SharedWrites implements Connection {
         results: writes.map(() => ({ status: "rejected" as const, reason })),
       };
     }
-    // After a failed statement, the server responds to COMMIT with ROLLBACK.
-    return commit.status === "fulfilled" && commit.value.command === "COMMIT" &&
-        results.every(({ status }) => status === "fulfilled")
+    return ending === "COMMIT" && results.every(({ status }) => status === "fulfilled")
       ? { outcome: "committed", results }
       : { outcome: "rolled back", results };
   }

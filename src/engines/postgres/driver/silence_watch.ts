@@ -3,10 +3,6 @@ import type { Clock } from "../../../runtime/runtime.ts";
 /** How much longer than the server's time limit a statement can take, in milliseconds. */
 const graceMs = 5_000;
 
-/** Limits of lock waits and statements, in ms: a slow write would otherwise delay all writes. */
-export const sharedWriteLimits =
-  "SELECT set_config('lock_timeout', '100', true), set_config('statement_timeout', '200', true)";
-
 const changesLimit = /\bstatement_timeout\b/i;
 const isLocal = /\bLOCAL\b|, true\)/i;
 const endsTransaction = /(?:^|;)(?:COMMIT|ROLLBACK)(?:;|$)/;
@@ -33,7 +29,7 @@ export class SilenceWatch {
 
   sends(text: string): void {
     if (this.#unlimited === null) this.#begin();
-    if (changesLimit.test(text) && text !== sharedWriteLimits && !text.startsWith("BEGIN")) {
+    if (changesLimit.test(text) && !text.startsWith("BEGIN")) {
       if (this.#unlimited !== "session") {
         this.#unlimited = isLocal.test(text) ? "transaction" : "session";
       }
