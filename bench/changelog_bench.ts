@@ -1,6 +1,6 @@
 /**
- * The cost of the change log for writers: creates and updates in this process, with and without
- * triggers. Some turns on Postgres follow the log, so that the service signals after its commits
+ * The cost of the change log and of a history for writers: creates and updates in this process, with
+ * and without triggers, and with versions of the rows. Some turns on Postgres follow the log, so that the service signals after its commits
  * and no trigger does. Turns alternate in rounds, so that other work affects all sides equally. The
  * figures are medians over the rounds. Each turn lasts long enough for SQLite to checkpoint its
  * WAL.
@@ -12,6 +12,7 @@ import process from "node:process";
 import {
   all,
   createApp,
+  type Database,
   integer,
   openDatabase,
   resource,
@@ -35,6 +36,7 @@ const tables = {
   plain: table("bench_plain", columns()),
   logged: table("bench_logged", columns()),
   followed: table("bench_followed", columns()),
+  history: table("bench_history", columns()),
 };
 type Name = keyof typeof tables;
 const connections = 32;
@@ -56,8 +58,10 @@ interface Cost {
 
 const folder = await Deno.makeTempDir({ prefix: "resource-api-bench-" });
 // Each table has a separate file. Otherwise writers without the log would share its page writes.
-await measure("SQLite", (name) => `sqlite:${folder}/${name}.db`, ["plain", "logged"]);
-for (const url of Deno.args) await measure(url, () => url, ["plain", "logged", "followed"]);
+await measure("SQLite", (name) => `sqlite:${folder}/${name}.db`, ["plain", "logged", "history"]);
+for (const url of Deno.args) {
+  await measure(url, () => url, ["plain", "logged", "followed", "history"]);
+}
 await Deno.remove(folder, { recursive: true });
 
 async function measure(
@@ -108,7 +112,9 @@ async function open(url: string, name: Name): Promise<Side> {
         await next();
       },
     },
-    resources: [resource(table, { id: table.id, auth })],
+    resources: [
+      resource(table, { id: table.id, auth, ...(name === "history" ? { history: {} } : {}) }),
+    ],
   });
   const send = async (method: string, path: string, body: unknown): Promise<void> => {
     const answer = await app.fetch(
@@ -127,11 +133,29 @@ async function open(url: string, name: Name): Promise<Side> {
       update: (n) => send("PATCH", `/${1 + n % perTurn}`, { rank: n, title: `changed ${n}` }),
     },
     close: async () => {
+      if (name === "history") await printVersions(db);
       await hints?.close();
       await app.close();
       await db.close();
     },
   };
+}
+
+/** Prints the number and the size of the versions, without indexes. */
+async function printVersions(db: Database): Promise<void> {
+  const { rows: [row] } = await db.driver.query({
+    text: `SELECT count(*), avg(octet_length(image)), avg(octet_length(image) +
+        octet_length("table") + octet_length("key") + octet_length(op) +
+        coalesce(octet_length(user_id), 0) + coalesce(octet_length(operation), 0) + 16)
+      FROM "_service_history"`,
+    values: [],
+  });
+  const [count, image, whole] = row?.map(Number) ?? [];
+  console.log(
+    `history          ${count} versions, ${whole?.toFixed(0)} bytes each (image: ${
+      image?.toFixed(0)
+    })`,
+  );
 }
 
 function row(id: number): Record<string, unknown> {

@@ -1,6 +1,6 @@
 /**
  * Prints what one request costs that does not depend on the machine: `deno task bench:count
- * [sqlite|postgres[=URL]]`. It counts functions of `src/` and their calls, allocated bytes, rows of
+ * [sqlite|postgres[=URL]] [history]`. It counts functions of `src/` and their calls, allocated bytes, rows of
  * the change log, and on Linux the system calls that read and write files. On Postgres it also
  * counts round trips, statements, messages and notifications, by a proxy. The requests run one
  * after the other, so no request shares a flight or a commit with another one.
@@ -22,7 +22,10 @@ const [requests, measurements] = [200, 5];
 
 await using opened = new AsyncDisposableStack();
 const proxy = engine === "postgres" ? opened.use(countingProxy(await openPostgres())) : null;
-const service: ServiceConfig = await scopedNotesService(proxy?.url ?? await openFile());
+const service: ServiceConfig = await scopedNotesService(
+  proxy?.url ?? await openFile(),
+  Deno.args.includes("history") ? { history: {} } : {},
+);
 const app = await createApp(service);
 opened.defer(() => app.close());
 

@@ -24,7 +24,10 @@ export async function notesService(path: string): Promise<ServiceConfig> {
 }
 
 /** Serves the notes with a scope for each access, and with fields that depend on the user. */
-export async function scopedNotesService(path: string): Promise<ServiceConfig> {
+export async function scopedNotesService(
+  path: string,
+  options: { readonly history?: Record<never, never> } = {},
+): Promise<ServiceConfig> {
   const { id, ownerId, title, body, status, rank, version, createdAt } = notes;
   const columns = [id, ownerId, title, body, status, rank, version, createdAt];
   const inScope = () => ne(notes.ownerId, "nobody");
@@ -42,6 +45,7 @@ export async function scopedNotesService(path: string): Promise<ServiceConfig> {
         },
         etag: { versionField: notes.version },
         fields: { readable: { all: columns, by: () => columns } },
+        ...options,
       }),
     ],
   };

@@ -26,6 +26,7 @@ export type {
   FieldFunction,
   FieldList,
   FieldOptions,
+  HistoryOptions,
   ImportLimits,
   PaginationOptions,
   RelationOptions,

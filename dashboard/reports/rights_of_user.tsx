@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { AccessRight } from "../../src/service/dashboard/reports/row_history_report.ts";
+import type { AccessRight } from "../../src/service/dashboard/reports/rights_report.ts";
 import { act } from "../service/call.ts";
 import type { ResourceDescription } from "../service/facts.ts";
 import { toError } from "../service/use_report.ts";

@@ -8,10 +8,10 @@ import { formatValue } from "../parts/format.ts";
 import { Problem } from "../parts/problem.tsx";
 import { equals } from "../data/column_filters.ts";
 import { usePlaces } from "../data/list_places.ts";
-import { ChangeLog } from "./change_log.tsx";
 import { DeletedRow } from "./deleted_row.tsx";
 import { draftsOfText } from "./draft.ts";
 import { RelatedRows } from "./related_rows.tsx";
+import { RowHistory } from "./row_history.tsx";
 import { RowForm } from "./row_form.tsx";
 import { readRow, type TaggedRow } from "./save_row.ts";
 
@@ -85,7 +85,9 @@ export function RowPage({ resource, rowKey, place, set }: {
         ? <p class="quiet" role="status">Loading …</p>
         : <Shown {...{ resource, rowKey, place, read, reload }} />}
       {read?.kind === "row" && <RelatedRows resource={resource} row={read.row.value} />}
-      {rowKey !== null && <ChangeLog resource={resource} rowKey={rowKey} turn={read} />}
+      {rowKey !== null && read?.kind === "row" && resource.capabilities.enableHistory && (
+        <RowHistory {...{ resource, rowKey, base: read.row }} onReverted={reload} />
+      )}
     </>
   );
 }

@@ -153,7 +153,7 @@ export interface ApiResource {
 /** The operations for which an `Api` has no body types, so that `operations` must list them. */
 export type ApiOperation =
   | ("delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe")
-  | ("export" | "import");
+  | ("export" | "import" | "history");
 
 /** @internal An operation that a resource can lack. Then its client lacks the methods, too. */
 export type AnyOperation = ApiOperation | "create" | "update";

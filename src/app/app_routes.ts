@@ -31,7 +31,7 @@ import type { ResolvedDashboard } from "../service/dashboard/dashboard_options.t
 import { createAuditReport, OperatorAudit } from "../service/dashboard/operator_audit.ts";
 import { operatorResources } from "../service/dashboard/operator_resources.ts";
 import { type InnerApp, mountDashboard } from "../service/dashboard/mount_dashboard.ts";
-import { createRightsAction } from "../service/dashboard/reports/row_history_report.ts";
+import { createRightsAction } from "../service/dashboard/reports/rights_report.ts";
 import {
   createViewAsAction,
   readViewToken,

@@ -5,7 +5,6 @@ import type { LiveHubs } from "../resource/live/live_hubs.ts";
 import type { Clock, Runtime } from "../runtime/runtime.ts";
 import type { SearchOutbox } from "../search/outbox/search_outbox.ts";
 import { memberOf, type Report, requireParameter } from "../service/dashboard/report.ts";
-import { createRowHistoryReport } from "../service/dashboard/reports/row_history_report.ts";
 import { describeResources } from "../service/dashboard/operator_resources.ts";
 import type { Driver } from "../db/driver.ts";
 import { packageVersion } from "../runtime/package_version.ts";
@@ -98,8 +97,7 @@ export interface DashboardReportsDependencies {
 }
 
 export function createDashboardReports(parts: DashboardReportsDependencies): readonly Report[] {
-  const { resources, hubs, requestLog, outbox, guard, resolved: { basePath }, runtime: { clock } } =
-    parts;
+  const { resources, hubs, requestLog, outbox, guard, runtime: { clock } } = parts;
   const { credits = null, billing = null } = parts.resolved.dashboard ?? {};
   return [
     serviceReport(parts),
@@ -111,10 +109,6 @@ export function createDashboardReports(parts: DashboardReportsDependencies): rea
     ...(credits === null ? [] : [createCreditsReport(credits)]),
     ...(billing === null ? [] : [createWebhooksReport(billing)]),
     ...(outbox === null ? [] : [createOutboxReport(outbox), createOutboxReplayAction(outbox)]),
-    createRowHistoryReport({
-      ...{ resources, basePath },
-      recordingOf: (table) => hubs.recordingOf(table),
-    }),
   ];
 }
 

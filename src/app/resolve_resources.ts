@@ -82,6 +82,7 @@ export function resolveResources(
     basePath: resolved.basePath,
     driver: config.db.driver,
     writeBy: (driver: Driver) => recordings.get(driver)?.driver ?? driver,
+    recordingOf: (driver: Driver) => recordings.get(driver)?.changes ?? null,
     guard,
     relations,
     columnRightsOf: acting?.columnRightsOf,

@@ -24,6 +24,7 @@ const serveHelp = `Options:
       --write          open DATABASE for writing; writes need the printed token
       --triggers       live streams show what other programs write as well: with --write, which alone
                        records the service's own writes, triggers on every table record all
+      --history DAYS   keep the versions of rows for DAYS days, with the user of each write; with --write
       --changes-schema NAME the schema of Postgres for the log of changes; with --write
       --pooler URL     a pooler of Postgres in transaction mode, for requests; DATABASE is then the
                        direct URL, which hears the changes of other processes

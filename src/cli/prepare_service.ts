@@ -67,7 +67,11 @@ export async function prepareService(
     additions: command.additions,
     functions: command.functions,
     recording: acting === null
-      ? { triggers: command.triggers, schema: command.changesSchema }
+      ? {
+        triggers: command.triggers,
+        schema: command.changesSchema,
+        historyDays: command.historyDays,
+      }
       : null,
   });
   return withOptions(service, command);

@@ -51,14 +51,16 @@ export function parseServeArguments(args: readonly string[]) {
     throw new Misuse(`The option --${lone} belongs to a database: name its file or URL`);
   }
   const [write, triggers] = [flag("write"), flag("triggers")];
-  if (!write && (triggers || changesSchema !== null)) {
-    throw new Misuse("The options --triggers and --changes-schema belong to --write");
+  const historyDays = wholeOf("number of days", text("history"), whole({ from: 1, to: 36_500 }));
+  if (!write && (triggers || changesSchema !== null || historyDays !== null)) {
+    throw new Misuse("The options --triggers, --changes-schema and --history belong to --write");
   }
   const actAs = text("act-as");
   if (actAs !== null && actAs !== "supabase") {
     throw new Misuse(`The roles of --act-as must be those of supabase, not "${actAs}"`);
   }
-  const excluded = (["users", "search", "triggers"] as const).find((name) => flag(name));
+  const excluded = (["users", "search", "triggers", "history"] as const)
+    .find((name) => name === "history" ? historyDays !== null : flag(name));
   if (actAs !== null && excluded !== undefined) {
     throw new Misuse(`The options --act-as and --${excluded} exclude each other`);
   }
@@ -68,7 +70,7 @@ export function parseServeArguments(args: readonly string[]) {
   }
   return {
     kind: "serve" as const,
-    ...{ database, config, kv, actAs, users, write, triggers, changesSchema },
+    ...{ database, config, kv, actAs, users, write, triggers, changesSchema, historyDays },
     schemas: readSchemaOption(words),
     keys: parseKeyOptions(words.strings("key")),
     ...readAdditions(words, database),
@@ -97,7 +99,7 @@ export function parseCheckArguments(args: readonly string[]) {
 const serveOptions = {
   port: { type: "string", short: "p" },
   ...optionsOf("string", "host", "trust-proxy", "mounted-at", "changes-schema", "pooler"),
-  ...optionsOf("string", "schema", "act-as", "kv", "web"),
+  ...optionsOf("string", "schema", "act-as", "kv", "web", "history"),
   ...optionsOf("boolean", "public", "write", "triggers", "search", "ui", "watch-schema", "users"),
   ...additionOptions,
   key: { type: "string", multiple: true },

@@ -41,6 +41,8 @@ export interface LiveHubOptions extends OpenedLogOptions {
   readonly excluded: ReadonlySet<ColumnInfo>;
   readonly credentials: Pick<Credentials, "of">;
   readonly recheckMs: number;
+  /** Deletes old versions of rows. Absent if no versions are recorded. */
+  purgeVersions?(): Promise<void>;
 }
 
 type MakeStream = (ended: (stream: LiveStream) => void) => LiveStream;
@@ -110,6 +112,7 @@ export class LiveHub {
 
   async purge(): Promise<void> {
     await (await this.#opened.log()).purge();
+    await this.#options.purgeVersions?.();
   }
 
   async logSize(): Promise<LogSize> {

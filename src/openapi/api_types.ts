@@ -159,6 +159,7 @@ function operationsOf({ capabilities }: ResourceSchema): string {
   const names: readonly (readonly [string, boolean])[] = [
     ["delete", capabilities.enableDelete],
     ["restore", capabilities.enableRestore],
+    ["history", capabilities.enableHistory],
     ["batch", capabilities.enableBatch],
     ["aggregate", capabilities.enableAggregations],
     ["search", capabilities.enableSearch],

@@ -126,6 +126,8 @@ const filter: JsonSchema = {
 const bodies: Readonly<Record<OperationName, ((facts: OperationFacts) => JsonSchema) | null>> = {
   ...{ list: null, get: null, delete: null, count: null, search: null, aggregate: null },
   ...{ subscribe: null, "subscribe-aggregate": null, import: null, export: null, restore: null },
+  history: null,
+  revert: () => objectSchema({ version: { type: "string", description: "The id of a version." } }),
   query: ({ resource }) => listBody(resource),
   create: ({ name }) => schemaRef(`${name}Create`),
   update: ({ name }) => schemaRef(`${name}Update`),

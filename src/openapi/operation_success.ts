@@ -86,6 +86,8 @@ const successes: Readonly<Record<OperationName, Success>> = {
   update: [200, "The row.", rowOf, tagOf],
   replace: [200, "The row.", rowOf, tagOf],
   restore: [200, "The row.", rowOf, tagOf],
+  history: [200, "A page of versions.", historyPage],
+  revert: [200, "The row.", rowOf, tagOf],
   delete: [204, "Deleted."],
   import: [
     200,
@@ -146,6 +148,15 @@ function pageContent({ resource: { capabilities }, name }: OperationFacts): Json
     ...json(page),
     ...(capabilities.enableExport ? { "text/csv": lines, "application/x-ndjson": lines } : {}),
   };
+}
+
+function historyPage({ name }: OperationFacts): JsonSchema {
+  const nullable = { type: "string", nullable: true };
+  const row = { allOf: [schemaRef(`${name}Selection`)], nullable: true };
+  const at = { ...nullable, format: "date-time" };
+  return json(
+    pageOf(objectSchema({ version: nullable, at, user: nullable, operation: nullable, row })),
+  );
 }
 
 /** Returns the schema of an aggregate's groups. Exact sums and averages are strings, or null. */

@@ -10,6 +10,11 @@ export const queryParameters: Readonly<
 > = {
   ...{ update: null, replace: null, delete: null, "batch-create": null, "batch-update": null },
   ...{ "batch-replace": null, "batch-delete": null, procedure: null, export: null, restore: null },
+  ...{ revert: null },
+  history: (resource) => [
+    limitParameter("rows", resource.page),
+    parameter("cursor", { type: "string" }, "`nextCursor` of the page before."),
+  ],
   query: null,
   list: listParameters,
   get: viewParameters,

@@ -84,7 +84,8 @@ function runStages<Intent, Plan, Outcome>(
     chain(charge(operation, intent, request), () => {
       const plan = operation.plan(intent, grant, resource, related);
       const record = recorder(request, shape);
-      return chain(execute(operation, plan, { resource, request, user, record }), shape);
+      const call = { resource, request, user, operation: operation.name };
+      return chain(execute(operation, plan, { ...call, record }), shape);
     }));
 }
 

@@ -78,6 +78,7 @@ export async function openDashboardApp(numberOfRows: number): Promise<DashboardA
       resource(books, {
         id: books.id,
         etag: { versionField: books.version },
+        history: {},
         softDelete: { field: books.deletedAt },
         search: { fields: { title: {} }, outbox: true },
         auth: {

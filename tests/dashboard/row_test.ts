@@ -25,6 +25,36 @@ test("a row that has changed since it was read is not overwritten: the operator 
   await done();
 });
 
+test("the history of a row says who changed what, and restores a version", async ({ context }) => {
+  await using site = await startDashboardSite();
+  const { page, done } = await openWatched(context, `${site.url}#/data/books/1`);
+  const history = page.getByRole("region", { name: "History" });
+  await history.getByText("an earlier state").waitFor();
+  for (const title of ["Hopes", "Fears"]) {
+    await page.getByLabel("title text").fill(title);
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await history.getByText(title).waitFor();
+  }
+  assertEquals(await history.locator("ol > li strong").allInnerTexts(), [
+    ...["update", "update", "an earlier state"],
+  ]);
+  const changes = await history.locator("ol > li").nth(1).locator("ul").innerText();
+  assertEquals(/title.*The Dispossessed.*→.*Hopes/s.test(changes), true, changes);
+  const restore = history.getByRole("button", { name: "Restore this version" });
+  assertEquals(await restore.count(), 2);
+  await restore.first().click();
+  await history.getByText("revert").waitFor();
+  assertEquals(await page.getByLabel("title text").inputValue(), "Hopes");
+  const row = await (await site.send("GET", "/api/books/1")).json();
+  assertEquals(row.title, "Hopes");
+
+  // A version is not restored over a change that the operator has not seen.
+  await (await site.send("PATCH", "/api/books/1", { title: "Theirs" })).body?.cancel();
+  await restore.first().click();
+  await history.getByText(/Cannot restore this version:.*412/).waitFor();
+  await done();
+});
+
 test("a row is created with an author who is found by name, refused where it is wrong, deleted and restored", async ({ context }) => {
   await using site = await startDashboardSite();
   const { page, done } = await openWatched(context, `${site.url}#/data/books/+new`);

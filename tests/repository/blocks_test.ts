@@ -100,6 +100,11 @@ const rules: readonly Rule[] = [
     test: "tests/hosts/npm_team.ts",
   },
   {
+    document: /^docs\/configuration\/resource/,
+    language: /^json$/,
+    test: "tests/http/history_test.ts",
+  },
+  {
     document: /^docs\/proof-of-work/,
     language: shell,
     test: "tests/guard/pow_by_hand_test.ts",

@@ -8,6 +8,8 @@ import { engineOf } from "../../db/engine/engine.ts";
 export interface RecordingOptions {
   readonly triggers: boolean;
   readonly schema: string | null;
+  /** The number of days for which versions of rows are kept; null for no history. */
+  readonly historyDays?: number | null;
 }
 
 export interface Recording {

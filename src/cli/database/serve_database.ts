@@ -1,5 +1,6 @@
 import type { SqliteAdditions } from "../../db/driver_options.ts";
 import { openDatabase } from "../../engines/open_database.ts";
+import { whyNoHistory } from "../../resource/define/resolve_resource.ts";
 import { resource, type ResourceDefinition } from "../../resource/define/resource_definition.ts";
 import type { ResourceOptions } from "../../resource/model/resource_options.ts";
 import { mayCreateTables } from "../../db/installed/missing_parts.ts";
@@ -103,6 +104,7 @@ export async function serveDatabase(
         ...tables.map((table) =>
           definition(table, rights, {
             hasStreams: follows(table),
+            historyDays: follows(table) ? wishes?.historyDays ?? null : null,
             auth: acting?.scopes,
             path: accountsIn !== undefined && table.name === "auth" ? pathWithAccounts : undefined,
           })
@@ -183,8 +185,9 @@ async function install(
 function definition(
   table: TableInfo,
   rights: CliRights,
-  { hasStreams, auth, path }: {
+  { hasStreams, historyDays, auth, path }: {
     readonly hasStreams: boolean;
+    readonly historyDays: number | null;
     readonly path: string | undefined;
     readonly auth: SupabaseRoles["scopes"] | undefined;
   },
@@ -198,6 +201,9 @@ function definition(
     etag: {},
     ...(auth === undefined ? {} : { auth }),
     ...(path === undefined ? {} : { path }),
+    ...(historyDays === null || whyNoHistory(table) !== null
+      ? {}
+      : { history: { retentionMs: historyDays * 86_400_000 } }),
   };
   return resource(table, options);
 }

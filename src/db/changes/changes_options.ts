@@ -1,7 +1,7 @@
 import { groupOf, listOf } from "../../options/option.ts";
 import { oneOf, testedValue, textLike, whole } from "../../options/option_kinds.ts";
 import { columnInfoOf, type ColumnLike, isColumn, tableInfoOf } from "../../schema/table_like.ts";
-import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
 /** The option `changes`: how the service records changes, and how long it keeps them. */
 export interface ChangesOptions {
@@ -46,6 +46,11 @@ export interface ResolvedChangesOptions {
   readonly exclude: ReadonlySet<ColumnInfo>;
   readonly retentionMs: number;
   readonly maxRows: number;
+  /**
+   * The tables whose versions are recorded, and how long these are kept, in milliseconds. If
+   * undefined, the set-up of the change log keeps the recording of versions as it is.
+   */
+  readonly history?: ReadonlyMap<TableInfo, number>;
 }
 
 export function resolveChangesOptions(options?: ChangesOptions): ResolvedChangesOptions {

@@ -29,7 +29,7 @@ export async function evaluateFilters(
   evaluation: FilterEvaluation,
 ): Promise<readonly (readonly boolean[])[]> {
   const { table, images, filters } = evaluation;
-  const columns = columnsOf(evaluation);
+  const columns = columnsOfFilters(evaluation);
   const rows = images.map((image) =>
     columns.map((column) => {
       return storedForm(image.row, column) ??
@@ -79,7 +79,10 @@ function compileOnImages(
   return toStatement(sql`SELECT ${selected} FROM ${images}`, dialect.placeholder);
 }
 
-function columnsOf({ table, filters }: FilterEvaluation): readonly ColumnInfo[] {
+/** Returns the columns that the filters may read: all columns for handwritten SQL. */
+export function columnsOfFilters(
+  { table, filters }: Pick<FilterEvaluation, "table" | "filters">,
+): readonly ColumnInfo[] {
   const used = new Set<ColumnInfo>();
   const isPlain = filters.every((filter) => collect(filter, used));
   // An omitted column would be NULL in the statement. A domain of an introspected table can reject

@@ -1,13 +1,12 @@
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
-import type { Connection, Driver, ReadLimits } from "../driver.ts";
-import { type ChangesEngine, engineOf, type RowHistorySql } from "../engine/engine.ts";
-import { namedColumns, selectNamed, textOrNull } from "../named_columns.ts";
+import type { Connection, Driver } from "../driver.ts";
+import { type ChangesEngine, engineOf } from "../engine/engine.ts";
+import { textOrNull } from "../named_columns.ts";
 import { createRowReader, type RowReader } from "../rows.ts";
 import type { Change } from "./change_log.ts";
 import { attachStoredForms } from "../../filter/match/row_matches.ts";
-import { kindProperties } from "../../schema/kinds/kind_properties.ts";
-import { chunksOf, type Key, keyId, keyOf } from "../../plan/key.ts";
+import { chunksOf, keyId, keyOf } from "../../plan/key.ts";
 
 type DecodeImage = (image: string, table: TableInfo) => Row;
 
@@ -16,20 +15,24 @@ function imageDecoder(
   reader: RowReader,
   exclude: ReadonlySet<ColumnInfo>,
 ): DecodeImage {
-  const format = engineOf(reader).changes.images;
   const columnsOf = recordedColumns(exclude);
+  return (image, table) => decodeImage(image, columnsOf(table), reader).row;
+}
 
-  return (image, table) => {
-    const columns = columnsOf(table);
-    const members = format.parse(image);
-    const cells = columns.map((column) => {
-      const raw = members.get(column.dbName) ?? inAnyCase(members, column.dbName);
-      return raw === undefined ? null : format.decodeCell(raw, column);
-    });
-    const [row = {}] = reader.toRows([cells], columns);
-    attachStoredForms(row, cells, columns, reader.dialect);
-    return row;
-  };
+/** Returns the row of an image, and the columns that the image lacks, whose values are null. */
+export function decodeImage(image: string, columns: readonly ColumnInfo[], reader: RowReader) {
+  const format = engineOf(reader).changes.images;
+  const members = format.parse(image);
+  const missing = new Set<ColumnInfo>();
+  const cells = columns.map((column) => {
+    const raw = members.get(column.dbName) ?? inAnyCase(members, column.dbName);
+    if (raw !== undefined) return format.decodeCell(raw, column);
+    missing.add(column);
+    return null;
+  });
+  const [row = {}] = reader.toRows([cells], columns);
+  attachStoredForms(row, cells, columns, reader.dialect);
+  return { row, missing };
 }
 
 /** Returns a test that fails for an image from before the table got all its recorded columns. */
@@ -115,104 +118,6 @@ function lazyChange(
 
 function changeKind(op: string): Change["kind"] {
   return op === "insert" || op === "update" || op === "delete" || op === "truncate" ? op : "touch";
-}
-
-export interface RowHistory {
-  readonly changes: readonly PastChange[];
-  /** The value of `before` for reading older changes, or null if the log has no older changes. */
-  readonly next: number | null;
-}
-
-export interface PastChange extends Pick<Change, "seq" | "kind" | "before" | "after"> {
-  /** The time of the change, in milliseconds since 1970. */
-  readonly at: number;
-}
-
-/** Searches at most 20,000 changes, newest first, because the log has no index for rows. */
-export async function readRowHistory(
-  request: {
-    readonly table: TableInfo;
-    readonly key: Key;
-    /** The columns that are never recorded. */
-    readonly exclude: ReadonlySet<ColumnInfo>;
-    /** Returns only changes with a lower `seq` than this. Null starts at the newest change. */
-    readonly before: number | null;
-    readonly limit: number;
-  },
-  { driver, reader }: { readonly driver: Driver; readonly reader: RowReader },
-  limits: ReadLimits,
-): Promise<RowHistory> {
-  const { table, key, exclude, limit, before: end } = request;
-  const connection = driver.reads(limits);
-  const { history } = engineOf(driver).changes;
-  const bind = createBinder(driver);
-  const below = end === null ? "" : `WHERE seq < ${bind.place(end)}`;
-  const window = `"_service_changes" ${below} ORDER BY seq DESC LIMIT ${windowSize}`;
-  const [size] = await selectNamed(
-    connection,
-    { first: "min(seq)", count: "count(*)" },
-    `FROM (SELECT seq FROM ${window}) AS w`,
-    ...bind.values,
-  );
-  const isTable = history.isTable(table, bind.place);
-  const isRow = rowMatch(history, table, key, bind.place);
-  const { at, before, after } = history;
-  const columns = namedColumns({ seq: "seq", op: "op", at, before, after });
-  const { rows } = await connection.query({
-    text: `SELECT ${columns.selectList} FROM (SELECT * FROM ${window}) AS w
-      WHERE ${isTable} AND (op NOT IN ('insert', 'update', 'delete') OR ${isRow})
-      ORDER BY seq DESC LIMIT ${limit}`,
-    values: bind.values,
-  });
-  const decode = imageDecoder(reader, exclude);
-  const rowOf = (image: SqlValue): Row | null => {
-    const text = textOrNull(image);
-    return text === null ? null : decode(text, table);
-  };
-  const id = keyId(key, table);
-  const isThis = (row: Row | null) => row !== null && keyId(keyOf(row, table), table) === id;
-  const changes = rows.map(columns.decode).map((row): PastChange => ({
-    seq: Number(row.seq),
-    at: Number(row.at),
-    kind: changeKind(String(row.op)),
-    before: rowOf(row.before),
-    after: rowOf(row.after),
-  })).filter(({ before, after }) =>
-    before === null && after === null || isThis(before) || isThis(after)
-  );
-  const lastSeq = Number(columns.decode(rows.at(-1) ?? []).seq);
-  const isWindowFull = Number(size?.count) === windowSize;
-  const next = rows.length === limit ? lastSeq : isWindowFull ? Number(size?.first) : null;
-  return { changes, next };
-}
-
-const windowSize = 20_000;
-
-function createBinder({ dialect }: Driver) {
-  const values: SqlValue[] = [];
-  const place = (value: SqlValue) => {
-    values.push(value);
-    return dialect.placeholder(values.length);
-  };
-  return { values, place };
-}
-
-/** Returns SQL for images that can belong to the row. The caller must compare the decoded keys. */
-function rowMatch(
-  history: RowHistorySql,
-  { primaryKey }: TableInfo,
-  key: Key,
-  place: (value: SqlValue) => string,
-): string {
-  const images = ["before", "after"].map((image) => {
-    const terms = primaryKey.map((column, index) =>
-      kindProperties[column.kind].isPlainInImages
-        ? history.mayHave(column, String(key[index]), image, place)
-        : "true"
-    );
-    return `(${terms.join(" AND ")})`;
-  });
-  return `(${images.join(" OR ")})`;
 }
 
 /** The optimistic ids (ids that clients chose for new rows) of a transaction's rows, by row id. */

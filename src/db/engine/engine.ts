@@ -139,7 +139,7 @@ export interface PollingMethod {
 export interface ChangeLogSetup {
   readonly driver: Driver;
   readonly tables: readonly TableInfo[];
-  readonly changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">;
+  readonly changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude" | "history">;
   readonly random: Random;
 }
 
@@ -156,7 +156,7 @@ export interface ChangesEngine {
   /** A query for the log position before a write. Null if changes contain transaction ids. */
   readonly mark: string | null;
   changesSince(table: TableInfo, mark: SqlValue): Statement;
-  readonly history: RowHistorySql;
+  readonly versions: VersionsSql;
   /** The changes that streams miss if a table has no triggers, as a part of a sentence. */
   readonly untrackedConsequence: string;
   /** The writes that streams show if a table has no triggers, as a sentence for the operator. */
@@ -184,16 +184,16 @@ export interface ChangeSource {
   recordingDriver(): Driver;
 }
 
-export interface RowHistorySql {
-  isTable(table: TableInfo, place: (value: SqlValue) => string): string;
-  mayHave(
-    column: ColumnInfo,
-    value: string,
-    image: string,
-    place: (value: SqlValue) => string,
-  ): string;
-  /** An SQL expression of the change's time, in milliseconds since 1970. */
-  readonly at: string;
-  readonly before: string;
-  readonly after: string;
+/** SQL for the table `_service_history`, which contains the versions of rows. */
+export interface VersionsSql {
+  /** Returns an expression for the name of a table in the column `table`. */
+  tableName(table: TableInfo, place: (value: SqlValue) => string): string;
+  /** Returns an expression for the column `key`, in a SELECT from the table of the row. */
+  keyOf(table: TableInfo): string;
+  /** Sets the actor of the transaction's following writes. Can be called again before the end. */
+  beginActor(actor: { readonly user: string | null; readonly operation: string }): Statement;
+  /** Restores the previous actor, or none. */
+  readonly endActor: Statement;
+  /** True if the actors end with the transaction. */
+  readonly endsWithTransaction: boolean;
 }

@@ -10,6 +10,7 @@ export const temporarySequenceTable = "_service_sequence";
 export const ownTables: readonly string[] = [
   ...["_service_changes", "_service_meta", "_service_replaced", "_service_epoch"],
   ...["_service_search", "_service_idempotency", "_service_migrations", "_service_kv"],
+  ...["_service_history", "_service_actor"],
   temporarySequenceTable,
 ];
 

@@ -42,6 +42,7 @@ import type {
   EtagOptions,
   FieldFunction,
   FieldOptions,
+  HistoryOptions,
   ImportLimits,
   PaginationOptions,
   RelationOptions,
@@ -170,6 +171,9 @@ const members = {
     require: flag().default(false),
   }),
   softDelete: groupOf<SoftDeleteOptions<Row>>()({ field: column.required() }),
+  history: groupOf<HistoryOptions>()({
+    retentionMs: whole({ from: 60_000 }).default(30 * 86_400_000),
+  }),
   relations: mapOf(relation.required()).default({}),
   autoRelations: either(
     flag(),

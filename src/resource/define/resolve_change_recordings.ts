@@ -31,14 +31,22 @@ export async function resolveChangeRecordings(
   const driverOf = ({ options }: ResourceDefinition) => (options.db ?? db).driver;
   for (const [driver, served] of Map.groupBy(resources, driverOf)) {
     const isOpen = ({ table, options }: ResourceDefinition) =>
-      isSubscribable(options, requireTableInfo(table));
+      options.history !== undefined || isSubscribable(options, requireTableInfo(table));
     if (!served.some(isOpen)) continue;
     const isRecordable = ({ recordable }: TableInfo) => recordable;
     const own = served.map(({ table }) => requireTableInfo(table)).filter(isRecordable);
     const mode = own.every(({ own }) => own) ? "triggers" : "service";
     // Streams need the changes of link tables, even of a link table that no resource serves.
     const tables = [...new Set([...own, ...served.flatMap(linksOf).filter(isRecordable)])];
-    const changes = resolveChangesOptions({ ...options, mode: options.mode ?? mode });
+    const changes = {
+      ...resolveChangesOptions({ ...options, mode: options.mode ?? mode }),
+      history: new Map(served.flatMap(({ table, options: { history } }) =>
+        // The default of `retentionMs` is already applied.
+        history?.retentionMs === undefined
+          ? []
+          : [[requireTableInfo(table), history.retentionMs] as const]
+      )),
+    };
     const writeBy = changes.mode === "triggers"
       ? driver
       : await openRecordingDriver({ driver, tables, changes, random });

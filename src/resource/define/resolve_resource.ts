@@ -39,6 +39,7 @@ export interface ResourceContext {
   readonly basePath: string;
   readonly driver: Driver;
   writeBy(driver: Driver): Driver;
+  recordingOf(driver: Driver): Resource["recording"];
   readonly guard: Guard;
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
@@ -83,6 +84,7 @@ export function resolveResource(definition: CheckedDefinition, context: Resource
   if (subscribable) requireReadableKey(table, lists.widest);
   const url = `${context.basePath}/${options.path ?? encodeURIComponent(table.label)}`;
   const database = resolveDatabase(options.db, table, context);
+  if (options.history !== undefined) requireRecordable(table, shared);
   const searched = { ...database, table, readable, undeleted, find, isIndexed };
   const search = resolveSearch(options.search, searched, searchIndexes);
   const etag = resolveEtag(options.etag, table, { keys: context.tagKeys, readable, find });
@@ -104,6 +106,11 @@ export function resolveResource(definition: CheckedDefinition, context: Resource
     ...{ generated, timestamps: timestampsOf(table), computed, search, softDelete, undeleted },
     capabilities: {
       ...possible,
+      // Policies of the database do not apply to versions. So a role that has policies sees none.
+      get enableHistory() {
+        return options.history !== undefined &&
+          shared.roleRights.known(table)?.hidesRows !== true;
+      },
       enableRestore: softDelete !== null && possible.enableDelete,
       // The service cannot index rows that row level security hides from its database role.
       get enableSearch() {
@@ -124,6 +131,7 @@ function resolveDatabase(db: Options["db"], table: TableInfo, context: ResourceC
   const onInvalidValue = observeInvalidValues(table, context.shared.runtime.observe);
   return {
     driver,
+    recording: context.recordingOf(db?.driver ?? context.driver),
     sqlPlans,
     db: databaseHandle(driver, sqlPlans),
     reader: createRowReader(driver.dialect, onInvalidValue, context.facts.conflicting),
@@ -133,6 +141,26 @@ function resolveDatabase(db: Options["db"], table: TableInfo, context: ResourceC
     returnsFinalRows: () => context.facts.final.has(table),
     actsOnRowsOnly: () => context.facts.withoutEffects.has(table),
   };
+}
+
+/** Returns the reason why a table cannot have a history, or null if the table can have one. */
+export function whyNoHistory({ recordable, primaryKey }: TableInfo): string | null {
+  if (!recordable) return "changes of a view are not recorded";
+  if (primaryKey.length === 0) return "it has no primary key";
+  return primaryKey.some(({ dbName }) => /["\\]/.test(dbName))
+    ? "the name of a key column contains a quote or a backslash"
+    : null;
+}
+
+function requireRecordable(
+  table: TableInfo,
+  { identityOf }: Pick<SharedParts, "identityOf">,
+): void {
+  const { label } = table;
+  const reason = identityOf === null
+    ? whyNoHistory(table)
+    : "with actAs, policies of the database do not apply to versions";
+  if (reason !== null) throw new Error(`Cannot keep a history of "${label}": ${reason}`);
 }
 
 function resolveProtections(

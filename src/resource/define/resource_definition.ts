@@ -128,6 +128,8 @@ export function resource<
       | (MayCreate extends false ? never : "create")
       | (MayUpdate extends false ? never : "update")
       | (MayDelete extends false ? never : "delete" | "restore")
+      // The type of the definition does not contain the option `history`.
+      | "history"
       | (MayBatch extends false ? never : "batch")
       | (MayAggregate extends false ? never : "aggregate")
       | (MaySubscribe extends false ? never : "subscribe")

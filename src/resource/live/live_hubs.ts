@@ -2,10 +2,10 @@ import type { User } from "../../auth/authorize.ts";
 import type { Credentials } from "../../auth/authenticator.ts";
 import { allRows, type Filter } from "../../filter/filter.ts";
 import { DatabaseError } from "../../db/database_error.ts";
-import type { ResolvedChangesOptions } from "../../db/changes/changes_options.ts";
 import type { Driver } from "../../db/driver.ts";
 import type { RoleRights } from "../../db/tables/table_facts.ts";
 import { openChangeLog } from "../../db/changes/open_change_log.ts";
+import { purgeVersions } from "../../db/changes/row_versions.ts";
 import { createMatcher } from "../../live/match/matcher.ts";
 import { GroupMemory } from "../../live/aggregate/group_memory.ts";
 import { LiveHub } from "../../live/live_hub.ts";
@@ -44,7 +44,6 @@ export class LiveHubs {
   readonly #quota: StreamQuota;
   readonly #groupMemory = new GroupMemory(liveLimits.groupMemory);
   readonly #hubs = new Map<Driver, LiveHub>();
-  readonly #recorded = new Map<TableInfo, ResolvedChangesOptions>();
   #stopRecheck = () => {};
 
   constructor(options: LiveHubsOptions) {
@@ -70,10 +69,6 @@ export class LiveHubs {
     if (rights?.mayChange !== true || this.#hubs.size === 0) return;
     const recheck = () => this.#recheckRoles(rights, resources);
     this.#stopRecheck = repeatUpkeep(this.#options.runtime, roleRecheckMs, recheck);
-  }
-
-  recordingOf(table: TableInfo): ResolvedChangesOptions | null {
-    return this.#recorded.get(table) ?? null;
   }
 
   /** Counts a multiplexed stream until the returned function is called. Throws a 429. */
@@ -124,6 +119,7 @@ export class LiveHubs {
     const hub = new LiveHub({
       openLog: () => openChangeLog({ driver, tables, changes, onSecured, runtime }),
       matcher: createMatcher(driver, runtime, (table) => known.has(table)),
+      purgeVersions: () => purgeVersions(driver, changes.history ?? new Map(), runtime.clock.now()),
       runtime,
       credentials,
       recheckMs,
@@ -134,7 +130,6 @@ export class LiveHubs {
     });
     try {
       this.#hubs.set(driver, hub);
-      for (const table of tables) this.#recorded.set(table, changes);
       await hub.start();
     } catch (error) {
       if (!(error instanceof DatabaseError)) throw error;
@@ -142,7 +137,6 @@ export class LiveHubs {
       runtime.observe({ kind: "notice", message });
       if (error.kind !== "read-only") return;
       this.#hubs.delete(driver);
-      for (const table of tables) this.#recorded.delete(table);
       await hub.close();
     }
   }
@@ -167,9 +161,15 @@ function requireDeletionRecorded(
   );
 }
 
+function hasHistory({ table, recording }: Resource): boolean {
+  return recording?.history?.has(table) === true;
+}
+
 function tablesToFollow(resources: readonly Resource[]) {
   const byTable = Map.groupBy(resources, ({ table }) => table);
-  const tables = new Set(resources.filter(isSubscribable).map(({ table }) => table));
+  const tables = new Set(
+    resources.filter((one) => isSubscribable(one) || hasHistory(one)).map(({ table }) => table),
+  );
   // The set grows during the iteration, until no relation leads to a new table.
   for (const table of tables) {
     const relations = byTable.get(table)?.flatMap((one) => [...one.relations.values()]) ?? [];

@@ -52,6 +52,8 @@ export type OperationName =
   | "replace"
   | "delete"
   | "restore"
+  | "history"
+  | "revert"
   | "import"
   | "batch-create"
   | "batch-update"
@@ -80,6 +82,8 @@ export interface ResourceCall {
   readonly resource: Resource;
   readonly request: ResourceRequest;
   readonly user: User | null;
+  /** The name of the operation, which versions of written rows contain. */
+  readonly operation?: OperationName;
 }
 
 export interface OperationCall<Outcome> extends ResourceCall {

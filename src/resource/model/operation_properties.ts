@@ -47,6 +47,12 @@ export const operationProperties: Readonly<Record<OperationName, OperationProper
     summary: "Restores a row that is marked deleted",
     problems: ["validation-error"],
   },
+  history: {
+    ...scan,
+    summary: "Lists the versions of a row, the newest first",
+    problems: ["cursor-invalid", "query-too-expensive"],
+  },
+  revert: { ...ofRow, summary: "Changes a row back to one of its versions" },
   import: { ...scan, summary: "Creates the rows of a body of any length" },
   "batch-create": { ...batch, summary: "Creates rows, all or none" },
   "batch-update": {

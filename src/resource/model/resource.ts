@@ -24,6 +24,7 @@ import type { SoftDelete } from "./soft_delete.ts";
 import type { FieldOptions } from "./resource_options.ts";
 import type { AggregateColumns } from "../../plan/aggregate_columns.ts";
 import type { EtagPolicy } from "../http/etag.ts";
+import type { ResolvedChangesOptions } from "../../db/changes/changes_options.ts";
 import type { OptimisticIds } from "../../db/changes/logged_change.ts";
 
 export interface CodeCaller {
@@ -70,6 +71,8 @@ export interface ResolvedCapabilities {
   readonly enableAggregations: boolean;
   /** True if rows that are marked as deleted can be restored. */
   readonly enableRestore: boolean;
+  /** True if the versions of rows are recorded, and can be listed. */
+  readonly enableHistory: boolean;
   /** True if the resource has live streams. */
   readonly enableSubscribe: boolean;
   /** True if `GET /search` is enabled. */
@@ -138,6 +141,8 @@ export interface Resource extends SharedParts, CallerFields {
   readonly computed: ComputedFields;
   readonly capabilities: ResolvedCapabilities;
   readonly isSubscribable: boolean;
+  /** Which tables have a history, and which columns are never recorded. Null without a log. */
+  readonly recording: Pick<ResolvedChangesOptions, "history" | "exclude"> | null;
   readonly page: PageLimits;
   readonly batch: {
     readonly create: number;

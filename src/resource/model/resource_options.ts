@@ -128,6 +128,12 @@ export interface SoftDeleteOptions<S, Of = AnyTable> {
   readonly field: ColumnReferenceOf<S, Of>;
 }
 
+/** The options of the history of a resource. */
+export interface HistoryOptions {
+  /** How long versions are kept, in milliseconds. Default: 2,592,000,000 (30 days). */
+  readonly retentionMs?: number | undefined;
+}
+
 /** The options for search. They have no effect without a search adapter of the app. */
 export interface SearchOptions<S, Of = AnyTable> {
   /** True to serve `GET /search` and to index the rows. Default: true. */
@@ -264,6 +270,8 @@ export interface ResourceOptions<
   readonly etag?: EtagOptions<S, Of> | undefined;
   /** Marks rows as deleted instead of removing them. */
   readonly softDelete?: SoftDeleteOptions<S, Of> | undefined;
+  /** Records the versions of rows, who wrote them, and by which operation. Default: none. */
+  readonly history?: HistoryOptions | undefined;
   /** Named relations to rows of other resources. */
   readonly relations?:
     | {

@@ -3,6 +3,8 @@ import { invalidParameter, Problem } from "../../problem/problem.ts";
 import { aggregate, subscribeAggregate } from "../operations/aggregate.ts";
 import { batchCreate, create } from "../operations/create.ts";
 import { batchDelete, deleteOperation } from "../operations/delete.ts";
+import { history } from "../operations/history.ts";
+import { revert } from "../operations/revert.ts";
 import { restore } from "../operations/restore.ts";
 import { batchReplace } from "../operations/batch_replace.ts";
 import { batchUpdate } from "../operations/batch_update.ts";
@@ -78,6 +80,8 @@ const rowRoutes: readonly Route[] = [
   route("PUT", "/:id", endpointOf(replace, "enableUpdate")),
   route("DELETE", "/:id", endpointOf(deleteOperation, "enableDelete")),
   route("POST", "/:id/restore", endpointOf(restore, "enableRestore")),
+  route("GET", "/:id/history", endpointOf(history, "enableHistory")),
+  route("POST", "/:id/revert", endpointOf(revert, "enableHistory", "enableUpdate")),
 ];
 
 export function routesOf(resource: Resource): readonly Route[] {

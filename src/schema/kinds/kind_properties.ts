@@ -9,7 +9,6 @@ export interface KindProperties {
   readonly isQuotedInSql: boolean;
   /** True if values can have any length. */
   readonly isLong: boolean;
-  readonly isPlainInImages: boolean;
   readonly dependsOnEngine: boolean;
   readonly hasSeveralForms: boolean;
   readonly isWholeInJson: boolean;
@@ -24,20 +23,19 @@ const plain: KindProperties = {
   generates: null,
   isQuotedInSql: false,
   isLong: false,
-  isPlainInImages: false,
   dependsOnEngine: false,
   hasSeveralForms: false,
   isWholeInJson: false,
   special: null,
 };
 
-const whole = { ...plain, family: "number", arithmetic: "whole", isPlainInImages: true } as const;
+const whole = { ...plain, family: "number", arithmetic: "whole" } as const;
 const notANumber = /^(?:NaN|-?Infinity)$/;
 
 export const kindProperties: Readonly<Record<ColumnKind, KindProperties>> = {
   text: {
     ...{ ...plain, family: "text", generates: "key", isQuotedInSql: true },
-    ...{ isLong: true, isPlainInImages: true, isWholeInJson: true },
+    ...{ isLong: true, isWholeInJson: true },
   },
   integer: { ...whole, json: "number" },
   bigint: { ...whole, json: "string or number" },
@@ -61,7 +59,7 @@ export const kindProperties: Readonly<Record<ColumnKind, KindProperties>> = {
     ...{ ...plain, family: "date", isQuotedInSql: true },
     special: /^(?:-?infinity|\d{4,7}-\d\d-\d\d BC|\d{5,7}-\d\d-\d\d)$/,
   },
-  uuid: { ...plain, family: "uuid", generates: "key", isQuotedInSql: true, isPlainInImages: true },
+  uuid: { ...plain, family: "uuid", generates: "key", isQuotedInSql: true },
   json: {
     ...{ ...plain, json: "any", isLong: true, dependsOnEngine: true },
     ...{ hasSeveralForms: true, isWholeInJson: true },

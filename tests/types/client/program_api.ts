@@ -10,6 +10,7 @@ const everything = {
   enableImport: true,
   enableAggregations: true,
   enableRestore: true,
+  enableHistory: true,
   enableSubscribe: true,
   enableSearch: true,
 };

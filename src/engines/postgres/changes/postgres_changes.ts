@@ -3,6 +3,7 @@ import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import { quoteIdentifier, sqlName, type SqlValue } from "../../../sql/fragment.ts";
 import type { ChangesEngine } from "../../../db/engine/engine.ts";
 import { decodePostgresCell, logTableNameSql } from "../sql/change_log_schema.ts";
+import { postgresVersions } from "../sql/history_schema.ts";
 import { openPostgresChangeLog } from "./postgres_change_log.ts";
 import { type PostgresLogTable, setUpPostgresLog } from "./set_up_postgres_log.ts";
 import type { Driver } from "../../../db/driver.ts";
@@ -11,8 +12,9 @@ import { selectNamed } from "../../../db/named_columns.ts";
 import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
 
 export const postgresChangesEngine: ChangesEngine = {
-  async setUp({ driver, tables, changes: { mode, schema, exclude }, random }) {
-    const described = await setUpPostgresLog(driver, tables, { mode, schema, exclude }, random);
+  async setUp({ driver, tables, changes, random }) {
+    const { mode, exclude } = changes;
+    const described = await setUpPostgresLog(driver, tables, changes, random);
     const unwatched = described.filter(({ isWatched }) => !isWatched);
     return {
       untracked: unwatched.map(({ table }) => table),
@@ -42,29 +44,11 @@ export const postgresChangesEngine: ChangesEngine = {
         AND coalesce(after, before) IS NOT NULL`,
     values: [sqlName(table)],
   }),
-  history: {
-    isTable: (table, place) => `"table" = ${logTableNameSql(place(sqlName(table)))}`,
-    mayHave,
-    at: "(extract(epoch FROM at) * 1000)::bigint",
-    before: "before::text",
-    after: "after::text",
-  },
+  versions: postgresVersions,
   untrackedConsequence: "streams do not see what other programs, custom routes and triggers write",
   ownWrites: "Live streams show what this service writes, and not what other programs write",
   whyForbidden: whyNoChangeLog,
 };
-
-function mayHave(
-  { dbName, existingType }: ColumnInfo,
-  value: string,
-  image: string,
-  place: (value: SqlValue) => string,
-): string {
-  // In the log, a `char(n)` string ends with spaces, so a comparison with `value` would miss rows.
-  const isPadded = existingType !== null && /char/i.test(existingType);
-  if (isPadded) return "true";
-  return `(${image} ->> ${place(dbName)}::text) = ${place(value)}::text`;
-}
 
 export function recordingDriver(
   driver: Driver,

@@ -10,6 +10,8 @@ import {
   postgresTriggerName,
   postgresTruncateTriggerName,
 } from "../sql/change_log_schema.ts";
+import { postgresHistoryStatements, postgresHistoryTrigger } from "../sql/history_schema.ts";
+import { updateVersionTriggers } from "../../../db/changes/version_triggers.ts";
 import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
 import type { Connection, Driver, QueryResult } from "../../../db/driver.ts";
 import { cell, selectNamed } from "../../../db/named_columns.ts";
@@ -27,7 +29,7 @@ export interface PostgresLogTable {
 export function setUpPostgresLog(
   driver: Driver,
   tables: readonly TableInfo[],
-  changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">,
+  changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude" | "history">,
   random: Random,
 ): Promise<readonly PostgresLogTable[]> {
   return driver.transaction((connection) =>
@@ -38,12 +40,12 @@ export function setUpPostgresLog(
 export async function setUpPostgresLogWithin(
   connection: Connection,
   tables: readonly TableInfo[],
-  changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">,
+  changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude" | "history">,
   random: Random,
 ): Promise<readonly PostgresLogTable[]> {
   // Without this lock, if two processes start together, both create the log, and one fails.
   await run(connection, `SELECT pg_advisory_xact_lock(7237120946)`);
-  const { functionName, isNew } = await createLog(connection, changes.schema, random);
+  const { functionName, isNew, schema } = await createLog(connection, changes.schema, random);
   const described: PostgresLogTable[] = [];
   for (const table of tables) {
     const found = await describe(table, connection);
@@ -55,7 +57,45 @@ export async function setUpPostgresLogWithin(
     }
     described.push({ ...found, isWatched });
   }
+  if (changes.history !== undefined) {
+    await setUpHistory(described, { history: changes.history, schema }, connection);
+  }
   return described;
+}
+
+/** Creates the triggers that record versions, and drops the triggers of tables without history. */
+async function setUpHistory(
+  tables: readonly PostgresLogTable[],
+  { history, schema }: {
+    readonly history: ReadonlyMap<TableInfo, number>;
+    readonly schema: string;
+  },
+  connection: Connection,
+): Promise<void> {
+  const { recordName, create } = postgresHistoryStatements(schema);
+  const [found] = await selectNamed(
+    connection,
+    {
+      isCreated: cell.flag(
+        "to_regprocedure($1) IS NOT NULL AND to_regclass('_service_history') IS NOT NULL",
+      ),
+      triggers: cell.list(`(SELECT json_agg(tgname) FROM pg_trigger
+        WHERE tgrelid = to_regclass('_service_changes') AND NOT tgisinternal)`),
+    },
+    "",
+    `${recordName}()`,
+  );
+  if (history.size > 0 && found?.isCreated !== true) {
+    for (const text of create) await run(connection, text);
+  }
+  await updateVersionTriggers(connection, {
+    installed: found?.triggers ?? [],
+    tables: tables.map((one) => ({
+      name: one.name,
+      text: history.has(one.table) ? postgresHistoryTrigger(one, { schema, recordName }) : null,
+    })),
+    drop: (name) => `DROP TRIGGER ${name} ON "_service_changes"`,
+  });
 }
 
 /** Records that a table can have unrecorded changes, so that the table's streams start over. */
@@ -70,7 +110,9 @@ async function createLog(
   connection: Connection,
   wanted: string | null,
   random: Random,
-): Promise<{ readonly functionName: string; readonly isNew: boolean }> {
+): Promise<
+  { readonly functionName: string; readonly isNew: boolean; readonly schema: string }
+> {
   const [found] = await selectNamed(
     connection,
     {
@@ -108,7 +150,7 @@ async function createLog(
   if (parts?.hasEpoch !== true) await run(connection, epochTable);
   if (parts?.hasFunction !== true) { for (const text of functions) await run(connection, text); }
   await resolveEpoch(connection, random, isNew);
-  return { functionName: name, isNew };
+  return { functionName: name, isNew, schema };
 }
 
 /** Sets up a new log. Empties a log that a copy or a restore has brought from another database. */

@@ -51,7 +51,8 @@ async function partsOf(connection: Connection): Promise<readonly RemovablePart[]
       drop: cell.text("format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass)"),
     },
     `FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
-     WHERE t.tgname IN ($1, $2) AND p.proname ~ '^_service_record_change_[0-9a-f]{16}$'
+     WHERE (t.tgname IN ($1, $2) OR t.tgname ~ '^_service_history_')
+       AND p.proname ~ '^_service_record_(change|version)_[0-9a-f]{16}$'
        AND t.tgparentid = 0
      ORDER BY 1`,
     postgresTriggerName,
@@ -64,7 +65,7 @@ async function partsOf(connection: Connection): Promise<readonly RemovablePart[]
       drop: cell.text("format('DROP ROUTINE %s', oid::regprocedure)"),
     },
     `FROM pg_proc
-     WHERE proname ~ '^_service_((record_change|image|without)_[0-9a-f]{16}|kv_commit)$' ORDER BY 1`,
+     WHERE proname ~ '^_service_((record_change|record_version|version_key|image|without)_[0-9a-f]{16}|kv_commit)$' ORDER BY 1`,
   );
   const tables = await selectNamed(
     connection,

@@ -2,6 +2,8 @@ import { bytesToHex } from "../../../protocol/byte_text.ts";
 import type { Random } from "../../../runtime/runtime.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { sqliteHistoryTables, sqliteHistoryTrigger } from "../sql/history_schema.ts";
+import { updateVersionTriggers } from "../../../db/changes/version_triggers.ts";
 import {
   sqliteLogTables,
   sqliteLogTriggers,
@@ -18,7 +20,7 @@ import { selectNamed } from "../../../db/named_columns.ts";
 export function setUpSqliteLog(
   driver: Driver,
   tables: readonly TableInfo[],
-  changes: Pick<ResolvedChangesOptions, "mode" | "exclude">,
+  changes: Pick<ResolvedChangesOptions, "mode" | "exclude" | "history">,
   random: Random,
 ): Promise<readonly TableInfo[]> {
   return driver.transaction((connection) =>
@@ -29,7 +31,7 @@ export function setUpSqliteLog(
 export async function setUpSqliteLogWithin(
   connection: Connection,
   tables: readonly TableInfo[],
-  changes: Pick<ResolvedChangesOptions, "mode" | "exclude">,
+  changes: Pick<ResolvedChangesOptions, "mode" | "exclude" | "history">,
   random: Random,
 ): Promise<readonly TableInfo[]> {
   const isNew = await createLog(connection, random);
@@ -39,7 +41,29 @@ export async function setUpSqliteLogWithin(
     if (installed.lifetime === "temporary") untracked.push(table);
     else if (installed.isFresh && !isNew) await recordGap(table, connection);
   }
+  if (changes.history !== undefined) await setUpHistory(tables, changes, connection);
   return untracked;
+}
+
+/** Creates the triggers that record versions, and drops the triggers of tables without history. */
+async function setUpHistory(
+  tables: readonly TableInfo[],
+  { history = new Map(), exclude }: Pick<ResolvedChangesOptions, "exclude" | "history">,
+  connection: Connection,
+): Promise<void> {
+  const run = async (text: string) => void await connection.query({ text, values: [] });
+  if (history.size > 0) { for (const text of sqliteHistoryTables) await run(text); }
+  const installed = await triggersOf("_service_changes", "main", connection);
+  const triggers = tables.map(async (table) => {
+    const recorded = await describeRecordedTable(table, exclude, connection);
+    const text = history.has(table) ? sqliteHistoryTrigger(recorded, table.primaryKey) : null;
+    return { name: recorded.name.toLowerCase(), text };
+  });
+  await updateVersionTriggers(connection, {
+    installed: installed.map(({ name }) => name),
+    tables: await Promise.all(triggers),
+    drop: (name) => `DROP TRIGGER main.${name}`,
+  });
 }
 
 async function recordGap({ name }: TableInfo, connection: Connection): Promise<void> {

@@ -1,10 +1,10 @@
-import { kindProperties } from "../../../schema/kinds/kind_properties.ts";
 import { catching } from "../../../runtime/maybe_promise.ts";
-import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
-import { quoteText, type SqlValue } from "../../../sql/fragment.ts";
+import type { TableInfo } from "../../../schema/table_info.ts";
+import { quoteText } from "../../../sql/fragment.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";
 import type { ChangesEngine, PollingListener, PollingMethod } from "../../../db/engine/engine.ts";
 import { decodeSqliteCell, parseSqliteImage } from "../sql/image_json.ts";
+import { sqliteVersions } from "../sql/history_schema.ts";
 import { setUpSqliteLog } from "./set_up_sqlite_log.ts";
 import { openSqliteChangeLog } from "./sqlite_change_log.ts";
 
@@ -30,13 +30,7 @@ export const sqliteChangesEngine: ChangesEngine = {
       WHERE seq > ? AND "table" = ? COLLATE NOCASE AND coalesce(after, before) IS NOT NULL`,
     values: [mark, table.name],
   }),
-  history: {
-    isTable: ({ name }, place) => `lower("table") = lower(${place(name)})`,
-    mayHave,
-    at: "at * 1000",
-    before: "before",
-    after: "after",
-  },
+  versions: sqliteVersions,
   untrackedConsequence: "at each write of another program, streams start again",
   ownWrites: "Live streams show what this service writes, and begin again after what other " +
     "programs write",
@@ -65,19 +59,6 @@ function sqlitePolling(driver: Driver, { notify, findUntracked }: PollingListene
   }
 
   return { poll, minMs: 25, maxMs: 100 };
-}
-
-function mayHave(
-  column: ColumnInfo,
-  value: string,
-  image: string,
-  place: (value: SqlValue) => string,
-): string {
-  if (!/^[ !#-[\]-~]{0,1000}$/.test(value)) return "true";
-  const isText = kindProperties[column.kind].json === "string";
-  const member = `"${column.dbName}":${isText ? `"${value}"` : value}`.replace(/[%_~]/g, "~$&");
-  const ends = [",", "}"].map((end) => `${image} LIKE ${place(`%${member}${end}%`)} ESCAPE '~'`);
-  return `(${ends.join(" OR ")})`;
 }
 
 /**

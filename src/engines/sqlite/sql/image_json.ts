@@ -18,6 +18,12 @@ export function imageJson(
   return [membersText(columns, valueOf), ...lines].join(" || ");
 }
 
+/** Returns the JSON path of a column's value in the first line of an image. */
+export function imagePath(columns: readonly ImageColumn[], index: number): string {
+  const more = `."${moreName}"`.repeat(Math.floor(index / maxMembers));
+  return `$${more}."${columns[index]?.name}"`;
+}
+
 export function columnSqlOf(row: string): (name: string) => string {
   return (name) => `${row}.${quoteIdentifier(name)}`;
 }

@@ -1,5 +1,6 @@
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection, Driver, QueryResult } from "../../../db/driver.ts";
+import { engineOf } from "../../../db/engine/engine.ts";
 import { asSystem, transact, type TransactOptions } from "../../../db/transact.ts";
 import type { Key } from "../../../plan/key.ts";
 import type { Row } from "../../../schema/table_info.ts";
@@ -11,6 +12,7 @@ import { type Joinable, JoinedCalls, PartConnection, PartDriver } from "./joined
 import type { OperationCall, WriteCall } from "../../model/operation.ts";
 import { canRequireScope, mayWriteAlone, RowKept } from "../row_target.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
+import type { User } from "../../../auth/authorize.ts";
 import { databaseDefault } from "../../../plan/plan.ts";
 
 /** `one-by-one` shows which row is rejected. `read-back` reads the rows instead of RETURNING. */
@@ -112,17 +114,23 @@ interface Written {
 
 const nothingPending: readonly PendingIndexing[] = Object.freeze([]);
 
-interface TransactionOptions<Outcome> extends Pick<OperationCall<Outcome>, "record"> {
-  readonly resource: Pick<Resource, "driver" | "runtime">;
+interface TransactionOptions<Outcome> extends Pick<OperationCall<Outcome>, "record" | "operation"> {
+  readonly resource: Pick<Resource, "driver" | "runtime"> & Partial<Pick<Resource, "recording">>;
+  readonly user?: User | null;
 }
 
 /** Runs work in a transaction, at most three times. `record` stores the response with the write. */
 export async function inTransaction<Outcome>(
-  { resource: { driver, runtime }, record }: TransactionOptions<Outcome>,
+  { resource: { driver, runtime, recording }, record, user, operation }: TransactionOptions<
+    Outcome
+  >,
   work: (connection: WriteConnection) => Promise<Outcome>,
   options?: Pick<TransactOptions, "isAutocommit">,
 ): Promise<Outcome> {
   let pending = nothingPending;
+  const isRecorded = (recording?.history?.size ?? 0) > 0;
+  const actor = isRecorded && operation !== undefined && { user: user?.id ?? null, operation };
+  const { versions } = engineOf(driver).changes;
   const attempt = (inserts: InsertMode) => async (connection: Connection): Promise<Outcome> => {
     // The work of the previous attempt was rolled back.
     for (const one of pending) await one.failed(true);
@@ -130,11 +138,15 @@ export async function inTransaction<Outcome>(
     const write = new WriteConnection(connection, inserts);
     pending = write.pending;
     try {
+      if (actor) await connection.query(versions.beginActor(actor));
       const outcome = await work(write);
       // Each await costs time even if there is nothing to wait for.
       if (write.hasCalls) await write.awaitCalls();
       if (record !== null) await record(outcome, asSystem(connection));
       if (write.hasUnindexed) await write.indexWritten();
+      if (actor && (driver instanceof PartDriver || !versions.endsWithTransaction)) {
+        await connection.query(versions.endActor);
+      }
       return outcome;
     } finally {
       write.close();
@@ -143,7 +155,8 @@ export async function inTransaction<Outcome>(
   let outcome: Outcome;
   try {
     // Autocommit allows one statement. A stored response or a joined transaction needs more.
-    const lone = record === null && !(driver instanceof PartDriver) ? options : undefined;
+    const isLone = record === null && !actor && !(driver instanceof PartDriver);
+    const lone = isLone ? options : undefined;
     const again = async (error: unknown) => {
       const inserts = modeAfter(error);
       if (inserts === null) throw error;

@@ -152,6 +152,7 @@ async function answering(
     basePath: "/api",
     driver: db.driver,
     writeBy: (driver) => driver,
+    recordingOf: () => null,
     relations: resolveRelations(definitions, db.driver),
     guard,
     filledByRelation: new Set(),

@@ -1,21 +1,11 @@
-import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
-import { DatabaseError, databaseProblem } from "../../../db/database_error.ts";
-import {
-  type PastChange,
-  readRowHistory,
-  type RowHistory,
-} from "../../../db/changes/logged_change.ts";
+import { DatabaseError } from "../../../db/database_error.ts";
 import { keyFilter, parseKey } from "../../../plan/key.ts";
 import { invalidParameter } from "../../../problem/problem.ts";
 import type { Resource } from "../../../resource/model/resource.ts";
-import { requireShownToRole } from "../../../resource/live/create_live_view.ts";
-import { safeValue } from "../../../schema/safe_numbers.ts";
-import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import {
-  integerParameter,
   optionalStringMember,
   type Report,
-  requireParameter,
   requireResource,
   requireStringMember,
 } from "../report.ts";
@@ -26,90 +16,6 @@ import { fetchCount } from "../../../db/rows.ts";
 import { and, type Filter, termsOnSameRow } from "../../../filter/filter.ts";
 import { printMaskedFilter } from "../print_masked_filter.ts";
 import { readViewedUser } from "../view_token.ts";
-
-/** Creates the report of one row's changes. Parameters: `resource`, `id`, `limit`, `before`. */
-export function createRowHistoryReport(
-  { resources, basePath, recordingOf }: {
-    readonly resources: readonly Resource[];
-    readonly basePath: string;
-    recordingOf(table: TableInfo): ResolvedChangesOptions | null;
-  },
-): Report {
-  return {
-    name: "changes",
-    method: "GET",
-    async answer({ query }) {
-      const resource = requireResource(requireParameter(query, "resource"), resources, basePath);
-      const id = requireParameter(query, "id");
-      const limit = integerParameter(query, "limit", { from: 1, to: maxLimit }) ?? 50;
-      const before = integerParameter(query, "before", { from: 1, to: Number.MAX_SAFE_INTEGER });
-      const key = parseKey(id, resource.table);
-      if (key === null) {
-        throw invalidParameter(`Cannot read changes: no row has the id ${id}`);
-      }
-      // The change log contains even rows that row-level security hides from the database role.
-      await requireShownToRole(resource, "record of changes");
-      const { table } = resource;
-      const recording = recordingOf(table);
-      if (recording === null) return notRecorded;
-      const { mode, retentionMs, exclude } = recording;
-      const { changes, next } = await read(resource, { table, key, exclude, before, limit });
-      return {
-        changes: changes.map((one) => shown(one, resource)),
-        // Changes are kept for at least `keptMs`. Pass `next` as `before` to request older changes.
-        ...{ recorded: mode, keptMs: retentionMs, next },
-      };
-    },
-  };
-}
-
-const maxLimit = 200;
-
-const notRecorded = { changes: [], recorded: "no", keptMs: null, next: null };
-
-async function read(
-  resource: Resource,
-  request: Parameters<typeof readRowHistory>[0],
-): Promise<RowHistory> {
-  const { maxAnswerBytes: maxBytes, queryTimeoutMs: timeoutMs } = resource.readCosts;
-  const { signal } = new AbortController();
-  try {
-    return await readRowHistory(
-      request,
-      resource,
-      { identity: "dashboard", signal, maxBytes, timeoutMs },
-    );
-  } catch (error) {
-    throw databaseProblem(error, "read");
-  }
-}
-
-function shown({ seq, at, kind, before, after }: PastChange, resource: Resource) {
-  const { readable } = resource.fields;
-  return {
-    sequence: seq,
-    at,
-    // `truncate` removed all rows of the table. `touch` changed unknown rows of the table.
-    operation: kind,
-    before: masked(before, readable),
-    after: masked(after, readable),
-  };
-}
-
-/** Returns the readable columns with truncated strings. A GET of the row returns whole strings. */
-function masked(row: Row | null, readable: readonly ColumnInfo[]): Row | null {
-  if (row === null) return null;
-  return Object.fromEntries(
-    readable.filter(({ name }) => Object.hasOwn(row, name)).map((column) => {
-      const { name } = column;
-      const value = safeValue(row[name], column);
-      const isLong = typeof value === "string" && value.length > maxText;
-      return [name, isLong ? `${value.slice(0, maxText)}…` : value];
-    }),
-  );
-}
-
-const maxText = 2_000;
 
 export interface AccessRight {
   readonly access: Access;
