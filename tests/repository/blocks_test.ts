@@ -105,6 +105,11 @@ const rules: readonly Rule[] = [
     test: "tests/http/history_test.ts",
   },
   {
+    document: /^docs\/contracts\/history/,
+    language: /^sql$/,
+    test: "tests/http/history_attacks_test.ts",
+  },
+  {
     document: /^docs\/proof-of-work/,
     language: shell,
     test: "tests/guard/pow_by_hand_test.ts",

@@ -59,7 +59,6 @@ function createRequests(own: Handle) {
   const patch = ofRow("PATCH");
   const createBatch = ofItems("POST", "/batch");
   const upsertBatch = ofItems("POST", "/batch/upsert");
-
   async function* pages(options?: CallOptions) {
     do {
       // The cast is safe: the response to this request is a page of a list.

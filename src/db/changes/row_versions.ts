@@ -9,7 +9,7 @@ import { cell, namedColumns } from "../named_columns.ts";
 import type { RowReader } from "../rows.ts";
 
 /** A recorded state of a row. */
-export interface RowVersion {
+export interface RecordedVersion {
   readonly seq: number;
   /** How the state began. `known`: at an unknown time. `delete`: `row` is the deleted row. */
   readonly op: "insert" | "update" | "delete" | "known";
@@ -50,7 +50,7 @@ export async function readVersions(
     readonly maxBytes: number;
   },
   reader: RowReader,
-): Promise<{ readonly versions: readonly RowVersion[]; readonly next: number | null }> {
+): Promise<{ readonly versions: readonly RecordedVersion[]; readonly next: number | null }> {
   const { dialect } = reader;
   const { versions } = engineOf(reader).changes;
   const where = compileFilter(keyFilter(key, table), dialect);
@@ -73,11 +73,11 @@ export async function readVersions(
   const isLast = last === undefined || last.found < limit && rows.length === last.found;
   const id = keyId(key, table);
   return {
-    versions: rows.map(({ image, op, ...version }): RowVersion => ({
+    versions: rows.map(({ image, op, ...version }): RecordedVersion => ({
       ...version,
       ...decodeImage(image, table.columns, reader),
       // The cast is safe: the triggers write no other values.
-      op: op as RowVersion["op"],
+      op: op as RecordedVersion["op"],
       // Different keys can have equal strings in the column `key`.
     })).filter(({ row }) => keyId(keyOf(row, table), table) === id),
     next: isLast ? null : last.seq,

@@ -1,5 +1,5 @@
 import { columnsOfFilters, evaluateFilters } from "../../db/changes/evaluate_filters.ts";
-import { readVersions, type RowVersion } from "../../db/changes/row_versions.ts";
+import { readVersions, type RecordedVersion } from "../../db/changes/row_versions.ts";
 import type { Grant } from "../../auth/authorize.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { type Key, keyFilter, keyId } from "../../plan/key.ts";
@@ -13,7 +13,7 @@ import { fetchRow } from "../write/row_target.ts";
 import { limitedReadConnection } from "../read/limited_reads.ts";
 
 /** A version that the caller can read. `shown` contains the fields that the caller can read. */
-export interface VisibleVersion extends Omit<RowVersion, "row" | "missing"> {
+export interface VisibleVersion extends Omit<RecordedVersion, "row" | "missing"> {
   readonly shown: Row;
 }
 
@@ -60,11 +60,11 @@ export async function* visibleVersions(
     readVersions(connection, { table, key, end, limit, maxBytes }, reader);
   const view = viewOf(resource);
   const recorded = view.visible.filter((column) => !recording?.exclude.has(column));
-  const show = (row: Row, missing: RowVersion["missing"] = new Set()): Row => {
+  const show = (row: Row, missing: RecordedVersion["missing"] = new Set()): Row => {
     const visible = recorded.filter((column) => !missing.has(column));
     return maskRows([row], table.columns, { ...view, visible })[0] ?? {};
   };
-  const visible = async (versions: readonly RowVersion[]) => {
+  const visible = async (versions: readonly RecordedVersion[]) => {
     const within = await withinScope(versions, where, resource);
     return versions.filter((_version, index) => within[index]).map(
       ({ row, missing, ...version }): VisibleVersion => ({ ...version, shown: show(row, missing) }),
@@ -97,7 +97,7 @@ const maxBytes = 1024 * 1024;
 
 /** A version that lacks a column of the scope is outside of the scope. */
 async function withinScope(
-  images: readonly RowVersion[],
+  images: readonly RecordedVersion[],
   where: Filter,
   { table, driver }: Resource,
 ): Promise<readonly boolean[]> {
