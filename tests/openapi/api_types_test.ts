@@ -56,6 +56,7 @@ Deno.test("the names of types are identifiers, and each is there once", () => {
       ...{ enableCreate: true, enableUpdate: true, enableDelete: true, enableBatch: true },
       ...{ enableExport: true, enableImport: true, enableAggregations: true },
       enableRestore: true,
+      enableHistory: true,
       enableSubscribe: true,
       enableSearch: true,
     },

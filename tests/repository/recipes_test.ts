@@ -93,6 +93,18 @@ const operations: Readonly<Record<OperationName, TestedOperation>> = {
     client: "restore",
     code: "restore",
   },
+  "history": {
+    request: "GET /:id/history",
+    test: "tests/http/history_test.ts",
+    client: "history",
+    code: { none: "a program reads the table _service_history" },
+  },
+  "revert": {
+    request: "POST /:id/revert",
+    test: "tests/http/revert_test.ts",
+    client: "revert",
+    code: { none: "`update` changes the row" },
+  },
   "import": {
     request: "POST /import",
     test: "tests/http/import_test.ts",
