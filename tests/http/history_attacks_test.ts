@@ -135,7 +135,7 @@ testOnEngines("a failed call that a hook catches does not change who wrote", asy
     assertEquals([first[0], first[1], second[0], second[1]], ["bob", "update", "bob", "update"]);
     await run(db, "UPDATE notes SET secret = 'other program' WHERE id = 1");
     assertEquals((await versionsOf(service, "/api/notes/1"))[0].slice(0, 2), [null, null]);
-    // A refused write leaves no user behind for the writes of others.
+    // Later writes of others do not have the user of a refused write.
     assertEquals((await send("PATCH", "/api/notes/1", { title: "taken" }, bob)).status, 409);
     await run(db, "UPDATE notes SET secret = 'again' WHERE id = 1");
     assertEquals((await versionsOf(service, "/api/notes/1"))[0].slice(0, 2), [null, null]);
