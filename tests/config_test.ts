@@ -28,7 +28,7 @@ const services: readonly (readonly [name: string, unknown, message: string])[] =
   [
     "a URL as db",
     { db: "postgres://ada:s3cret@host/db", resources: [] },
-    "db is a text: open it by db: await openDatabase(url)",
+    "db is a string: open it by db: await openDatabase(url)",
   ],
   [
     "a driver as db",
@@ -116,11 +116,11 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
         "kv takes http:// on this machine alone: use https://",
       ] as const
     ),
-  ["an empty path as store", { resources: [], kv: "" }, "kv is an empty text: give it a path"],
+  ["an empty path as store", { resources: [], kv: "" }, "kv is an empty string: name a path"],
   [
     "an object that is no store",
     { resources: [], kv: { get() {} } },
-    "kv must be a text, a Deno.Kv or a KeyValue, not an object",
+    "kv must be a string, a Deno.Kv or a KeyValue, not an object",
   ],
   [
     "one middleware, not listed",
@@ -214,7 +214,7 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
   [
     "a URL as its db",
     { id: notes.id, db: "sqlite:notes.db" },
-    "db is a text: open it by db: await openDatabase(url)",
+    "db is a string: open it by db: await openDatabase(url)",
   ],
   [
     "a path that is no text",

@@ -22,7 +22,7 @@ export interface BillingPlan {
 
 function shortText() {
   return testedValue<string>(
-    "a text of 1 to 200 characters",
+    "a string of 1 to 200 characters",
     (given) => typeof given === "string" && /^[^\p{Cc}]{1,200}$/u.test(given),
   );
 }

@@ -197,7 +197,7 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
 }
 
 const tooLong = "the query takes too long. Filter and sort by indexed fields, or request less";
-const tooLarge = "the answer is too large. Request a smaller page, or fewer fields";
+const tooLarge = "the result is too large. Request a smaller page, or fewer fields";
 const writingPart =
   "a part of the view, such as nextval(), writes, and the database allows reads only";
 const missingPart = "a part of the table, such as a trigger, names a table, a function or a " +

@@ -25,7 +25,7 @@ const takes = "a database from openDatabase()";
 function advice(given: unknown): string {
   if (given === undefined) return "is missing: give it db: await openDatabase(url)";
   // The message does not contain the given string, because a URL can contain a password.
-  if (typeof given === "string") return "is a text: open it by db: await openDatabase(url)";
+  if (typeof given === "string") return "is a string: open it by db: await openDatabase(url)";
   return given instanceof Promise
     ? "is a promise: write db: await openDatabase(url)"
     : `must be a database from openDatabase(), not ${showValue(given)}`;

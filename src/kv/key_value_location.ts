@@ -6,7 +6,7 @@ export function requireStoreLocation(kv: string): void {
 }
 
 export function storeLocationMistake(kv: string): string | null {
-  if (kv === "") return "is an empty text: give it a path";
+  if (kv === "") return "is an empty string: name a path";
   // Also finds schemes without slashes: SQLite reads `file:shop.db` as a URL and opens `shop.db`.
   // A single letter before the colon is not a scheme, but a drive of Windows.
   const [, scheme] = /^([a-z][a-z0-9+.-]+:(?:\/\/)?)/i.exec(kv) ?? [];

@@ -22,7 +22,7 @@ export type KeyValueOption = string | DenoKv | KeyValue;
 
 export function keyValueOptionRule(): Option<KeyValueOption | undefined> {
   return testedValue<KeyValueOption>(
-    "a text, a Deno.Kv or a KeyValue",
+    "a string, a Deno.Kv or a KeyValue",
     (given) =>
       typeof given === "string"
         ? storeLocationMistake(given) === null

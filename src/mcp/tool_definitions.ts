@@ -23,7 +23,7 @@ export const toolDefinitions = {
         ...text,
         description: "Relations, like author,loans(limit:3),loans(count:true).",
       },
-      "cursor?": { ...text, description: "nextCursor of the answer before." },
+      "cursor?": { ...text, description: "nextCursor of the previous response." },
       "limit?": { type: "integer", minimum: 1, maximum: 20 },
     },
   ),

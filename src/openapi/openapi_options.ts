@@ -15,7 +15,7 @@ export interface OpenapiOptions {
 /** The general information in the OpenAPI document. */
 export type OpenapiInfo = Partial<DocumentInfo>;
 
-const text = () => textLike("a text", /^.{1,10000}$/s);
+const text = () => textLike("a string", /^.{1,10000}$/s);
 const url = () => textLike("a URL or a path", /^(?:https?:\/\/\S+|\/\S*)$/);
 
 /** The SPDX value for "no statement about the license". Linters require a license. */

@@ -17,7 +17,7 @@ const minSecretLength = 16;
 
 export function secretOptionRule(): Option<string | readonly string[] | undefined> {
   return testedValue<string | readonly string[]>(
-    `a text of ${minSecretLength} characters or more, or a list of such texts`,
+    `a string of ${minSecretLength} characters or more, or a list of such strings`,
     (given) => Array.isArray(given) ? given.length > 0 && given.every(isSecret) : isSecret(given),
   ).advising((given) => {
     const [first, ...more] = [given].flat();

@@ -57,7 +57,7 @@ export function readForeignKeyActions(options: ReferenceOptions): ForeignKeyActi
 }
 
 export const textColumnOptionRules = groupOf<TextColumnOptions<string>>()({
-  enum: listOf("texts", testedValue<string>("a text", (given) => typeof given === "string")),
+  enum: listOf("strings", testedValue<string>("a string", (given) => typeof given === "string")),
   minLength: whole({ from: 1 }),
   maxLength: whole({ from: 1 }),
   pattern: testedValue<string | RegExp>(
@@ -83,7 +83,7 @@ export const valueLimitOptionRules = {
 };
 
 function digits(): Option<string | undefined> {
-  return textLike("a number as a text of digits", /^-?\d/);
+  return textLike("a number as a string of digits", /^-?\d/);
 }
 
 function limit<T>(each: Option<T | undefined>): Described<ValueLimits<T>> {

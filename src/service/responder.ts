@@ -19,7 +19,7 @@ export type SecurityHeaders = boolean | {
 export const securityHeadersOptionRule = either(
   flag(),
   groupOf<Exclude<SecurityHeaders, boolean>>()({
-    hsts: either(flag(), textLike("a text that a header can hold", /^[\x20-\x7e]+$/)),
+    hsts: either(flag(), textLike("a string that a header can hold", /^[\x20-\x7e]+$/)),
   }),
 ).default(true);
 

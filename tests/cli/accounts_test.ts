@@ -243,7 +243,7 @@ Deno.test("an account without --roles has the default of its column, and a wrong
         "users add eve@b.c --roles admin",
         'does not take the role "admin": it must be one of: clerk, boss',
       ],
-      ["users add eve@b.c --roles clerk,boss", "holds one role, a text"],
+      ["users add eve@b.c --roles clerk,boss", "holds one role, a string"],
       [
         "users role bob@b.c admin",
         'does not take the role "admin": it must be one of: clerk, boss',

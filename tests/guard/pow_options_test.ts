@@ -43,8 +43,8 @@ const mistakes: readonly (readonly [options: unknown, message: string])[] = [
   [{ secret, difficulty: 33 }, `difficulty ${range} 32, not 33`],
   [{ secret, difficulty: 1.5 }, `difficulty ${range} 32, not 1.5`],
   [{ secret, difficulty: NaN }, `difficulty ${range} 32, not NaN`],
-  [{ secret: [5] }, "secret must be a text of 16 characters or more, or a list of such texts"],
-  [{ secret: 5 }, "secret must be a text of 16 characters or more, or a list of such texts"],
+  [{ secret: [5] }, "secret must be a string of 16 characters or more, or a list of such strings"],
+  [{ secret: 5 }, "secret must be a string of 16 characters or more, or a list of such strings"],
   [{ secret, challengeTtlMs: 0 }, `challengeTtlMs ${range} 86400000, not 0`],
   [
     { secret, challengeTtlMs: 2 ** 53 - 1 },

@@ -143,7 +143,7 @@ testOnEngines(
           const [filter, message] of [
             [
               "data.v>true",
-              'Cannot filter by "data": "true" must be a number or a text to have an',
+              'Cannot filter by "data": "true" must be a number or a string to have an',
             ],
             ["data.v=between=(1,a)", '"a" must be of the type of the other value'],
             ["data.v==1e2000", "must be a number of at most 1000 digits"],

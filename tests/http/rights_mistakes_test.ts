@@ -213,7 +213,7 @@ const mistakes: readonly (readonly [name: string, auth: object, message: string]
   [
     "a string instead of a template",
     author(({ id }) => `authorId==${id}`),
-    `${inPolicy}it answered a text, not a filter: use a rule such as all()`,
+    `${inPolicy}it answered a string, not a filter: use a rule such as all()`,
   ],
   [
     "a policy that is not called",

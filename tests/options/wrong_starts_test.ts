@@ -126,7 +126,7 @@ const services: readonly (readonly [fault: string, config: object, message: stri
   [
     "an empty list of secrets was a random secret",
     { secret: [] },
-    "Cannot start: secret must be a text of 16 characters or more, or a list of such texts, not " +
+    "Cannot start: secret must be a string of 16 characters or more, or a list of such strings, not " +
     "a list",
   ],
   [
@@ -171,7 +171,7 @@ const resources: readonly (readonly [fault: string, options: object, message: st
   [
     "a hook that is no function failed each write",
     { hooks: { onBeforeCreate: "audit" } },
-    "hooks.onBeforeCreate must be a function, not a text",
+    "hooks.onBeforeCreate must be a function, not a string",
   ],
   [
     "a hook that is a generator never ran",
@@ -282,7 +282,7 @@ Deno.test("turnstile({ hostname }) let every host pass, recaptcha({ minscore }) 
     const error = assertThrows(() => verifier({ ...keys, ...hosts }), Error);
     assertMatch(error.message, RegExp(`^Cannot start: ${name}.hostnames must be a list of hosts`));
     const secret = assertThrows(() => verifier({ ...keys, secret: "the key of Ada\n" }), Error);
-    assertMatch(secret.message, RegExp(`^Cannot start: ${name}.secret must be .*, not a text$`));
+    assertMatch(secret.message, RegExp(`^Cannot start: ${name}.secret must be .*, not a string$`));
   }
   const { minscore } = { minscore: 0.5 };
   assertThrows(

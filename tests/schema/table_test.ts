@@ -127,7 +127,7 @@ const faulty: readonly [string, () => unknown, string][] = [
   [
     "with a value that is no column",
     () => table("t", { id: "TEXT" as unknown as NewColumn<string> }),
-    "Cannot declare t.id: it is a text, not a column like text()",
+    "Cannot declare t.id: it is a string, not a column like text()",
   ],
   ["without a name", () => table("", { a: text().primaryKey() }), "without a name"],
   [

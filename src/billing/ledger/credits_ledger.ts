@@ -154,7 +154,7 @@ function parseText(given: unknown, path: string, maxLength: number): string {
     // UTF-8 replaces lone surrogates by U+FFFD, so two different names would get the same key.
     given.isWellFormed();
   if (isText) return given;
-  throw wrongInput(path, `must be a text of 1 to ${maxLength} characters`);
+  throw wrongInput(path, `must be a string of 1 to ${maxLength} characters`);
 }
 
 function wrongInput(path: string, message: string): Problem {

@@ -213,7 +213,7 @@ export const providerOptionRules = {
 /** Defines an option for a secret. Spaces and line breaks are rejected as copying mistakes. */
 export function keyOption(): Option<string | undefined> {
   return testedValue<string>(
-    "a text as the provider gave it, without spaces",
+    "a string as the provider gave it, without spaces",
     (given) => typeof given === "string" && /^[\x21-\x7e]{1,500}$/.test(given),
   );
 }

@@ -73,7 +73,7 @@ export class VendorApi {
         signal: AbortSignal.timeout(timeoutMs),
       });
       const bytes = await readBytes(response.body, { limit: maxAnswerBytes });
-      if (typeof bytes === "string") throw new Error("the answer is too long");
+      if (typeof bytes === "string") throw new Error("the response is too long");
       const text = new TextDecoder().decode(bytes);
       if (response.status === 404 && method === "GET") return null;
       if (!response.ok) throw new Error(`status ${response.status}: ${text.slice(0, 500)}`);
@@ -85,8 +85,8 @@ export class VendorApi {
 }
 
 /** Descriptions of invalid responses. Only the operator sees these strings. */
-export const noCheckout = "the answer has no checkout";
-export const noSubscription = "the answer is no subscription";
+export const noCheckout = "the response has no checkout";
+export const noSubscription = "the response is not a subscription";
 
 export const maxListed = 1_000;
 

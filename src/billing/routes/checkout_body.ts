@@ -31,7 +31,7 @@ export function parseCheckoutBody(bytes: Uint8Array) {
     successUrl: read("successUrl", shortText, "must be a URL"),
     cancelUrl: read("cancelUrl", shortText, "must be a URL"),
     customerEmail: read("customerEmail", emailOf, "must be an e-mail address"),
-    metadata: read("metadata", metadataOf, "must be an object of 20 short texts at most") ?? {},
+    metadata: read("metadata", metadataOf, "must be an object of 20 short strings at most") ?? {},
   };
   if ((body.planKey === undefined) === (body.items === undefined) && faults.length === 0) {
     faults.push({ path: "planKey", message: "must be there, or items in place of it" });

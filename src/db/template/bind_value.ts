@@ -108,7 +108,7 @@ function freeValue(
   const kind = kindOfFree(value);
   if (kind === "text" && near !== null) {
     throw new Error(
-      `Cannot bind a text near "${near.name}", which is no text: write db.sql.value(column, value), or CAST(value AS text)`,
+      `Cannot bind a string near "${near.name}", which is not a text column: write db.sql.value(column, value), or CAST(value AS text)`,
     );
   }
   // In Postgres, functions like substr() accept no integer of more than 32 bits.

@@ -254,7 +254,7 @@ function refusal(found: Readonly<Record<string, string | undefined>>): Error {
     ? `${prefix}…' is not SQL of every engine: interpolate the value`
     : placeholder !== undefined || open === "$"
     ? `"${placeholder ?? open}" looks like a placeholder: interpolate the value`
-    : `${open} is not closed; nothing is interpolated inside a text, a quoted name or a comment`;
+    : `${open} is not closed; nothing is interpolated inside a string, a quoted name or a comment`;
   return new Error(`Cannot read the SQL: ${why}`);
 }
 

@@ -38,7 +38,7 @@ export function pathOperandFault(
   if (anyType.has(operator)) return null;
   const [type, ...others] = new Set(operands.map(jsonOperandType));
   if (others.length > 0) return "must be of the type of the other value";
-  return type === "boolean" ? "must be a number or a text to have an order" : null;
+  return type === "boolean" ? "must be a number or a string to have an order" : null;
 }
 
 /** The operators for operands of any type. Operators such as `>` need a type with an order. */

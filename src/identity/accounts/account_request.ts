@@ -32,7 +32,7 @@ export class AccountFields {
 
   text(name: string, maxLength: number): string {
     const value = this.#body[name];
-    if (typeof value !== "string" || value === "") this.refuse(name, "must be a text");
+    if (typeof value !== "string" || value === "") this.refuse(name, "must be a string");
     else if (value.length > maxLength) this.refuse(name, `has more than ${maxLength} characters`);
     else if (!value.isWellFormed()) this.refuse(name, "holds half a character");
     // scrypt hashes "a" and "a\0" to the same value: HMAC pads its key with NUL (RFC 2104, 3).

@@ -245,7 +245,7 @@ export const passwordAuthOptionRules = groupOf<PasswordAuthOptions>()({
       ...gate,
       cost: costOptionRule.default(1),
       verify: flag().default(true),
-      roles: listOf("roles", textLike("a text", /./)).default([]),
+      roles: listOf("roles", textLike("a string", /./)).default([]),
     }),
   ).default({}),
   passwordReset: either(

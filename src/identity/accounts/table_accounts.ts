@@ -187,7 +187,7 @@ export function newRolesError(column: ColumnInfo, roles: readonly string[]): str
 function mistakeOfRoles(column: ColumnInfo, roles: readonly string[]): string | null {
   if (column.kind !== "text") return null;
   const [role, another] = roles;
-  if (another !== undefined) return "holds one role, a text";
+  if (another !== undefined) return "holds one role, a string";
   if (role === undefined) return isRequired(column) ? "needs a role" : null;
   try {
     kindOfColumn(column).fromJson(role, column);

@@ -62,10 +62,10 @@ const algorithm = oneOf<JwtAlgorithm>(
   ...["PS256", "PS384", "PS512", "HS256", "HS384", "HS512"] as const,
 );
 
-const name = textLike("a text", /^.+$/);
+const name = textLike("a string", /^.+$/);
 const names = either(
   name,
-  listOf("texts", name).fitting("a list of texts", ({ length }) => length > 0),
+  listOf("strings", name).fitting("a list of strings", ({ length }) => length > 0),
 );
 
 const publicKey = testedValue<string | PublicKey>(

@@ -50,7 +50,7 @@ export function createCallsFromCode<Api>(
 function requireCodeUser(user: User | null): User | null {
   if (user === null) return null;
   if (parseUser(user) === null) {
-    throw new TypeError(`Cannot call as ${showValue(user)}: a user has an id, which is a text`);
+    throw new TypeError(`Cannot call as ${showValue(user)}: a user has an id, which is a string`);
   }
   return Object.create(Object.getPrototypeOf(user), Object.getOwnPropertyDescriptors(user));
 }

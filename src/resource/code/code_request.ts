@@ -116,7 +116,7 @@ export function queryOf(
     const filter = filterOf(value);
     if (typeof filter === "string") parameters.set(option, filter);
     else if (option === "filter") codeFilter = filter;
-    else throw new TypeError("Cannot use this as having: groups are filtered by a text");
+    else throw new TypeError("Cannot use this as having: groups are filtered by a string");
   }
   if (codeFilter === undefined) return parameters;
   return Object.assign(parameters, { codeFilter });

@@ -53,7 +53,7 @@ function requireDeclared(updatedAtField: ColumnInfo | null, table: TableInfo): v
     updatedAtField.writeTimestamp === null && declared.length === 0;
   if (agrees) return;
   const wanted = declared[0] === undefined
-    ? `not "${updatedAtField.name}", the moment of creation`
+    ? `not "${updatedAtField.name}", the time of creation`
     : `"${declared[0].name}", which updatedAt() declares, not "${updatedAtField.name}"`;
   throw new Error(`Cannot serve "${table.label}": etag.updatedAtField must be ${wanted}`);
 }

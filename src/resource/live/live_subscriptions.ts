@@ -37,7 +37,7 @@ function parseSubscription(given: unknown, index: number): LiveSubscription {
     });
   }
   if (typeof path !== "string" || !path.startsWith("/")) {
-    throw unusable('the path of a subscription must be a text that begins with "/"', { index });
+    throw unusable('the path of a subscription must be a string that begins with "/"', { index });
   }
   // `resumeFrom` replaces the header `Last-Event-ID`, so only characters of headers are allowed.
   if (resumeFrom !== null && !isToken(resumeFrom)) {

@@ -69,7 +69,7 @@ export function requireObjectMember(
 export function requireStringMember(body: unknown, name: string): string {
   const value = memberOf(body, name);
   if (typeof value === "string" && value !== "") return value;
-  throw new Problem("invalid-body", `Cannot do this: "${name}" must be a text`);
+  throw new Problem("invalid-body", `Cannot do this: "${name}" must be a string`);
 }
 
 export function optionalStringMember(body: unknown, name: string): string | null {

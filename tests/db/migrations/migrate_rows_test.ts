@@ -72,7 +72,7 @@ testOnDialects("what the rows do not allow is refused with what to do", async (e
         "the same",
       ]],
       [[table("notes", { id: key(), a: text(), b: text({ enum: ["x"] }), c: integer() })], [
-        "notes.b has rows with texts that are not declared: --allow-drop notes.b makes them NULL",
+        "notes.b has rows with values that are not declared: --allow-drop notes.b makes them NULL",
       ]],
       [[
         teams,
@@ -199,7 +199,7 @@ testOnDialects(
       assertMatch(found, /^notes\.a would become .*: change these values first$/);
       const member = retyped({ a: real(), b: text(), c: text({ enum: ["x"] }) });
       assertEquals(await refusals(db, [member]), [
-        "notes.c has rows with texts that are not declared: --allow-drop notes.c makes them NULL",
+        "notes.c has rows with values that are not declared: --allow-drop notes.c makes them NULL",
       ]);
       await db.migrate([member], { allowDrop: ["notes.c"], dryRun: true });
       if (!isSqlite) {

@@ -80,7 +80,7 @@ export function polar(options: PolarOptions): BillingProvider {
     async createPortal(customerId) {
       const body = { customer_id: customerId };
       const answer = await api.send({ method: "POST", path: "/v1/customer-sessions/", body });
-      return { url: api.expect(answer.text("customer_portal_url"), "the answer has no portal") };
+      return { url: api.expect(answer.text("customer_portal_url"), "the response has no portal") };
     },
     async listSubscriptions(customerId) {
       const query = { customer_id: customerId, limit: "100" };

@@ -45,7 +45,7 @@ async function guardValues(table: TableMigration): Promise<void> {
     const advice = canBeEmpty
       ? `--allow-drop ${table.label}.${column} makes them ${shape?.default ?? "NULL"}`
       : `change them first, by UPDATE ${table.name} SET ${quoteIdentifier(column)} = …`;
-    table.refuse(`${table.label}.${column} has rows with texts that are not declared: ${advice}`);
+    table.refuse(`${table.label}.${column} has rows with values that are not declared: ${advice}`);
   }
 }
 

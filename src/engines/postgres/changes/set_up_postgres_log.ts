@@ -294,7 +294,10 @@ export async function queryWithinEpoch(
   await beginPostgresEpoch(driver, random);
   const { rows: again } = await queryPrimary(statement, driver, connection);
   if (hasEpoch(again)) return again;
-  throw new DatabaseError("unavailable", new Error("The server has recovered twice in a moment"));
+  throw new DatabaseError(
+    "unavailable",
+    new Error("The server has recovered twice in a short time"),
+  );
 }
 
 function hasEpoch([row]: QueryResult["rows"]): boolean {

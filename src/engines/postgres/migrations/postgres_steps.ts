@@ -98,7 +98,7 @@ function constraintDrops(table: TableMigration): readonly MigrationStep[] {
       drop(existing.name, `drop the check ${existing.name}`)
     ),
     ...table.of("members").flatMap(({ column }) =>
-      drop(memberCheckName(table, column), `drop the list of the texts of ${column}`)
+      drop(memberCheckName(table, column), `drop the list of the values of ${column}`)
     ),
     ...table.of("superfluous-unique").flatMap(({ existing }) =>
       existing.index !== null
@@ -151,7 +151,7 @@ function constraints(table: TableMigration): readonly MigrationStep[] {
     ...members.flatMap(({ column, values }) =>
       column === null || values === null ? [] : [
         ...emptied(table, column, values),
-        add(null, `CHECK (${membersCheck(column, values)})`, `${column} has one of its texts`),
+        add(null, `CHECK (${membersCheck(column, values)})`, `${column} has one of its values`),
       ]
     ),
     ...table.of("missing-check").map(({ declared: { name, sql } }) =>
