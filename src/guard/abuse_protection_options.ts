@@ -21,7 +21,10 @@ export interface AbuseProtectionOptions {
   readonly pow?: PowOptions | undefined;
   /** The provider that verifies CAPTCHA tokens. Default: none. */
   readonly captcha?: CaptchaOptions | undefined;
-  /** Number of own proxies, each of which adds an entry to `X-Forwarded-For`. Default: 0. */
+  /**
+   * Number of your own proxies in front of the service. With n proxies, the client's address is
+   * entry n from the right in `X-Forwarded-For`. Default: 0, for the address of the connection.
+   */
   readonly trustProxy?: number | undefined;
 }
 

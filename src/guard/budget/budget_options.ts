@@ -4,7 +4,10 @@ import { callback, number } from "../../options/option_kinds.ts";
 
 /** The options for the budget that each caller has for all resources together. */
 export interface BudgetOptions {
-  /** Budgets by class: `anonymous`, `authenticated`, or one of `classify`. Default: no limit. */
+  /**
+   * The budgets by class. A caller without a user has the class `anonymous`, and a caller with a
+   * user has the class `authenticated`. A class that is missing here has no limit.
+   */
   readonly classes: Readonly<Record<string, BudgetClassOptions>>;
   /** Returns a caller's class. An error or an unknown class means `anonymous`. */
   readonly classify?: Classify | undefined;
