@@ -46,6 +46,17 @@ Deno.test("a count that was ended in the main thread next begins in a thread", a
   assertEquals(limits, [[10, 2.5], [8, 2], inThread, inThread]);
 });
 
+Deno.test("one long run of a count that was short 20 times is ignored, and a second is not", async () => {
+  const { read, limits } = counts();
+  // The first run is not compared with the limit.
+  for (let run = 0; run < 21; run++) await read(1);
+  await read(3);
+  await read(1);
+  await read(3);
+  await read(1);
+  assertEquals(limits.slice(21), [[8, 2], [8, 2], [8, 2], [timeoutMs, timeoutMs]]);
+});
+
 /** Reads of a table whose rows are counted in a given time. */
 function counts() {
   let now = 0;

@@ -40,7 +40,7 @@ export class LimitedReads {
   readonly #inline: InlineTimeLimit = new InlineTimeLimit();
   readonly #widths: RowWidths;
   readonly #shortScans: ShortScans;
-  readonly #durations: StatementDurations = new StatementDurations();
+  readonly #durations: StatementDurations = new StatementDurations(shortScanMs);
 
   constructor(options: LimitedReadsOptions) {
     this.#options = options;
