@@ -3,12 +3,12 @@ import type { Statement } from "../sql/fragment.ts";
 
 const [maxTexts, maxTextLength] = [1_000, 1_000_000];
 
-/** The number of runs within the limit after which one longer run is ignored. */
-const minQuickRuns = 20;
+/** How many runs within the limit compensate for one longer run, and for how many longer runs. */
+const [quickRunsPerSlow, maxSlowRuns] = [7, 3];
 
 interface Duration {
   expectedMs: number;
-  /** The number of runs within the limit since the last longer run. */
+  /** The number of runs within the limit that have not compensated for a longer run yet. */
   quickRuns: number;
 }
 
@@ -32,11 +32,13 @@ export class StatementDurations {
   measured({ text }: Statement, ms: number): void {
     const known = this.#durations.get(text);
     if (known === undefined) return this.#durations.set(text, { expectedMs: ms, quickRuns: 0 });
-    const { quickRuns, expectedMs } = known;
-    const isQuick = ms <= this.#limitMs;
-    known.quickRuns = isQuick ? quickRuns + 1 : 0;
-    // The system may have suspended the process during one run of a statement that is quick.
-    if (!isQuick && quickRuns >= minQuickRuns) return;
-    known.expectedMs = Math.max(ms, (3 * expectedMs + ms) / 4);
+    if (ms <= this.#limitMs) {
+      known.quickRuns = Math.min(known.quickRuns + 1, maxSlowRuns * quickRunsPerSlow);
+    } else if (known.quickRuns >= quickRunsPerSlow) {
+      // The system may have suspended the process during a run of a statement that is quick.
+      known.quickRuns -= quickRunsPerSlow;
+      return;
+    }
+    known.expectedMs = Math.max(ms, (3 * known.expectedMs + ms) / 4);
   }
 }

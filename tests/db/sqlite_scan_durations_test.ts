@@ -46,15 +46,23 @@ Deno.test("a count that was ended in the main thread next begins in a thread", a
   assertEquals(limits, [[10, 2.5], [8, 2], inThread, inThread]);
 });
 
-Deno.test("one long run of a count that was short 20 times is ignored, and a second is not", async () => {
+Deno.test("after seven short runs of a count, one long run is ignored, and a second is not", async () => {
   const { read, limits } = counts();
-  // The first run is not compared with the limit.
-  for (let run = 0; run < 21; run++) await read(1);
+  // The first run is what the service expects afterwards.
+  for (let run = 0; run < 8; run++) await read(1);
   await read(3);
   await read(1);
   await read(3);
   await read(1);
-  assertEquals(limits.slice(21), [[8, 2], [8, 2], [8, 2], [timeoutMs, timeoutMs]]);
+  assertEquals(limits.slice(8), [[8, 2], [8, 2], [8, 2], [timeoutMs, timeoutMs]]);
+});
+
+Deno.test("three long runs in succession are ignored, however many short runs preceded", async () => {
+  const { read, limits } = counts();
+  for (let run = 0; run < 100; run++) await read(1);
+  for (let run = 0; run < 4; run++) await read(3);
+  await read(1);
+  assertEquals(limits.slice(100), [...Array(4).fill([8, 2]), [timeoutMs, timeoutMs]]);
 });
 
 /** Reads of a table whose rows are counted in a given time. */
