@@ -14,6 +14,7 @@ const nothing = {
   write: false,
   triggers: false,
   changesSchema: null,
+  historyDays: null,
   keys: {},
   schemas: null,
   search: false,
@@ -42,6 +43,7 @@ Deno.test("the arguments are parsed in any order", () => {
       database: "a",
       additions: { functions: pathToFileURL(resolve("f.ts")), extensions: ["b.so", "c.so"] },
     }],
+    ["a --write --history 30", { ...nothing, database: "a", write: true, historyDays: 30 }],
     ["a --write --changes-schema s", {
       ...nothing,
       database: "a",

@@ -255,3 +255,24 @@ testOnEngines(
     });
   },
 );
+
+testOnEngines("pages of long rows fit in a response", async (engine) => {
+  const resources = [resource(notes, { id: notes.id, auth: anyone, history })];
+  await withService(engine, [notes], () => ({ resources }), async ({ db, get }) => {
+    await run(db, "INSERT INTO notes (id, owner_id, title) VALUES (1, 'ada', '0')");
+    const long = "x".repeat(3_000_000);
+    for (const title of "123456") {
+      await run(db, `UPDATE notes SET title = '${title}', secret = '${title}${long}'`);
+    }
+    const titles: string[] = [];
+    let query = "";
+    for (let page = 0; page < 20; page++) {
+      const { status, body } = await get(`/api/notes/1/history${query}`, ada);
+      assertEquals(status, 200, JSON.stringify(body).slice(0, 200));
+      for (const { row } of body.items) titles.push(row.title);
+      if (!body.hasMore) break;
+      query = `?cursor=${body.nextCursor}`;
+    }
+    assertEquals(titles.join(""), "6543210");
+  });
+});

@@ -33,11 +33,12 @@ const columns = namedColumns({
   operation: cell.textOrNull("h.operation"),
   image: cell.text("h.image"),
   found: cell.number("w.found"),
+  total: cell.number("w.total"),
 });
 
 /**
  * Reads versions of an existing row with a `seq` before `end`, the newest first. `next` is the
- * `end` of the next read, or null if there are no more versions.
+ * `end` of the next read, or null if there are no more versions. `bytes` is the size of the images.
  */
 export async function readVersions(
   connection: Connection,
@@ -50,7 +51,11 @@ export async function readVersions(
     readonly maxBytes: number;
   },
   reader: RowReader,
-): Promise<{ readonly versions: readonly RecordedVersion[]; readonly next: number | null }> {
+): Promise<{
+  readonly versions: readonly RecordedVersion[];
+  readonly next: number | null;
+  readonly bytes: number;
+}> {
   const { dialect } = reader;
   const { versions } = engineOf(reader).changes;
   const where = compileFilter(keyFilter(key, table), dialect);
@@ -81,6 +86,7 @@ export async function readVersions(
       // Different keys can have equal strings in the column `key`.
     })).filter(({ row }) => keyId(keyOf(row, table), table) === id),
     next: isLast ? null : last.seq,
+    bytes: last?.total ?? 0,
   };
 }
 

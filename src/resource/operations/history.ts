@@ -52,16 +52,17 @@ export const history: Operation<ReturnType<typeof parseHistory>, HistoryPlan, Hi
     const versions: VisibleVersion[] = [];
     const found = (next: HistoryPosition | null) => ({ versions, next, key, grant });
     let candidate: VisibleVersion | null = null;
-    let parts = 0;
+    let [parts, size] = [0, 0];
     let last: number | null = null;
-    for await (const { versions: some, oldest, next } of visibleVersions(plan, call)) {
+    for await (const { versions: some, oldest, bytes, next } of visibleVersions(plan, call)) {
       for (const version of some) {
         if (candidate !== null && !looksSame(candidate, version)) versions.push(candidate);
         candidate = version;
         if (versions.length === limit) return found({ before: version.seq, compared: version.seq });
       }
       last = oldest ?? last;
-      if (parts++ === maxParts && next !== null) {
+      size += bytes;
+      if (next !== null && (parts++ === maxParts || size > maxBytes)) {
         return found({ before: next, compared: candidate?.seq ?? null });
       }
     }
@@ -93,6 +94,8 @@ export const history: Operation<ReturnType<typeof parseHistory>, HistoryPlan, Hi
 
 /** The maximum number of parts that one request reads. */
 const maxParts = 10;
+/** The size of row images, in bytes, after which a request reads no further part. */
+const maxBytes = 4 * 1024 * 1024;
 
 function parseHistory({ segment, query }: ResourceRequest, { page }: Resource) {
   const limit = parseLimit(query.get("limit") ?? null, page);

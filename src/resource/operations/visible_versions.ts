@@ -32,6 +32,8 @@ interface VersionsPart {
   readonly current: VisibleVersion;
   /** The `seq` of the oldest version that was read, even if the version is not visible. */
   readonly oldest: number | null;
+  /** The size of the images that were read, in bytes. */
+  readonly bytes: number;
   /** The position of the next part, or null after the last part. */
   readonly next: number | null;
 }
@@ -80,11 +82,11 @@ export async function* visibleVersions(
   const versions = compared === currentSeq
     ? [current]
     : await visible(one?.versions.filter(({ seq }) => seq === compared) ?? []);
-  yield { versions, current, oldest: null, next: before };
+  yield { versions, current, oldest: null, bytes: 0, next: before };
   for (;;) {
-    const { next } = part;
+    const { next, bytes } = part;
     const oldest = part.versions.at(-1)?.seq ?? null;
-    yield { versions: await visible(part.versions), current, oldest, next };
+    yield { versions: await visible(part.versions), current, oldest, bytes, next };
     if (next === null) return;
     part = await read(next);
   }
