@@ -1,4 +1,5 @@
 import type { App } from "../../src/app/app.ts";
+import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { Chance } from "../live/checker/chance.ts";
 import { type Effect, History, type RowState } from "./history.ts";
@@ -140,7 +141,9 @@ export class ItemWriter {
       }
       for (const { operation, all } of operations) this.history.end(operation, all);
     } catch (error) {
-      if (scheduler.faults.length === 0) throw error;
+      // On Postgres, two transactions of several statements can wait for each other.
+      const isDeadlock = error instanceof DatabaseError && error.kind === "retryable";
+      if (scheduler.faults.length === 0 && !isDeadlock) throw error;
       if (String(error).includes("unknown-outcome")) return;
       for (const { operation } of operations) this.history.drop(operation);
     }
