@@ -2,14 +2,8 @@ import { assertEquals } from "@std/assert";
 import { as, createNotes } from "../http/search_support.ts";
 import { testUnless } from "../support/skip.ts";
 import { html, json, unconfirmed } from "./open_search_answers.ts";
-import {
-  ask,
-  becomes,
-  type Fault,
-  missing,
-  searchCheck,
-  withFaults,
-} from "./open_search_support.ts";
+import type { Fault } from "./faulty_proxy.ts";
+import { ask, becomes, missing, searchCheck, withFaults } from "./open_search_support.ts";
 
 /** Replaces the answers to requests whose path ends so; the server gets none of them. */
 function instead(path: string, answer: () => Response, times = Infinity): Fault {
@@ -104,3 +98,23 @@ for (const path of ["/_mapping", "/_refresh", "notes"]) {
     ),
   );
 }
+
+testUnless(
+  missing,
+  "a search whose pages repeat themselves is a 503, and does not go on for ever",
+  withFaults(async ({ service, proxy }) => {
+    await createNotes(service, [{ id: 1, title: "needle" }]);
+    let pages = 0;
+    proxy.fault = async ({ url }, answer) => {
+      if (!url.includes("/_search")) return null;
+      if (++pages > 20) return html();
+      const found = Object(await answer());
+      const hits = Array.from({ length: 10_000 }, () => ({ _id: "1", sort: [1, "1"] }));
+      return json({ ...found, hits: { hits } });
+    };
+    const { status } = await service.get("/api/notes/search?q=needle", as("ada"));
+    assertEquals([status, pages], [503, 2]);
+    proxy.fault = null;
+    await becomes(service, "q=needle", { ids: [1], total: 1 });
+  }),
+);

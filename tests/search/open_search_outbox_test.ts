@@ -3,16 +3,9 @@ import { openSearch } from "../../src/search/opensearch/open_search.ts";
 import { createNotes, find, notes, servedNotes } from "../http/search_support.ts";
 import { withService } from "../support/http.ts";
 import { testUnless } from "../support/skip.ts";
+import { type Fault, FaultyProxy } from "./faulty_proxy.ts";
 import { unconfirmed } from "./open_search_answers.ts";
-import {
-  ask,
-  becomes,
-  database,
-  type Fault,
-  FaultyProxy,
-  missing,
-  newPrefix,
-} from "./open_search_support.ts";
+import { ask, becomes, database, missing, newPrefix, node } from "./open_search_support.ts";
 
 /** Of two documents, of which only the first is as it should be. */
 const changed: Readonly<Record<string, (items: readonly unknown[], index: string) => unknown>> = {
@@ -56,7 +49,7 @@ for (const [name, change] of Object.entries(changed)) {
 function keeps(fault: (own: string) => Fault): () => Promise<void> {
   return async () => {
     const prefix = newPrefix();
-    await using proxy = new FaultyProxy();
+    await using proxy = new FaultyProxy(node);
     try {
       await withService(database, [notes], () => ({
         ...servedNotes({ search: { outbox: true } }),

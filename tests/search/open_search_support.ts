@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { openSearch } from "../../src/search/opensearch/open_search.ts";
 import { as, find, type SearchEngine, withNotes } from "../http/search_support.ts";
+import { FaultyProxy } from "./faulty_proxy.ts";
 import type { Service } from "../support/http.ts";
 import { everyEngine } from "../support/engines.ts";
 import { openSearchServer } from "../support/open_search.ts";
@@ -13,39 +14,6 @@ export const node = "url" in server ? server.url : "";
 const [engine] = everyEngine;
 if (engine === undefined) throw new Error("There is an engine");
 export const database = engine as SearchEngine["engine"];
-
-/** Answers in place of the server, or changes what it has answered; null leaves a request alone. */
-export type Fault = (request: Request, answer: () => Promise<unknown>) => Promise<Response | null>;
-
-/** A proxy between the service and the server, and what it does with the requests that come. */
-export class FaultyProxy implements AsyncDisposable {
-  fault: Fault | null = null;
-  readonly #server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen() {} },
-    (request) => this.#pass(request),
-  );
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.addr as Deno.NetAddr).port}`;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#server.shutdown();
-  }
-
-  async #pass(request: Request): Promise<Response> {
-    const { pathname, search } = new URL(request.url);
-    const { method, headers } = request;
-    const body = method === "GET" ? null : await request.text();
-    const type = headers.get("content-type");
-    const forward = () =>
-      fetch(`${node}${pathname}${search}`, {
-        ...{ method, body, headers: type === null ? {} : { "content-type": type } },
-      });
-    const changed = await this.fault?.(request, async () => (await forward()).json());
-    return changed ?? await forward();
-  }
-}
 
 export interface Parts {
   readonly service: Service;
@@ -69,7 +37,7 @@ export function withFaults(
 ): () => Promise<void> {
   return async () => {
     const prefix = newPrefix();
-    await using proxy = new FaultyProxy();
+    await using proxy = new FaultyProxy(node);
     const reported: string[] = [];
     const adapter = () => openSearch({ node: proxy.url, indexPrefix: prefix, timeoutMs: 10_000 });
     const onIndexError = (_error: unknown, { ids }: { ids: readonly string[] }) => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { formatKey, type Key, parseKey } from "../../plan/key.ts";
 import { bytesToHex } from "../../protocol/byte_text.ts";
 import type { Observer, Random } from "../../runtime/runtime.ts";
@@ -200,13 +201,18 @@ export class OpenSearchIndex implements IndexBackend {
     });
     if (status === 404) throw this.#lost();
     const hits = readHits(body);
+    const last = hits.at(-1)?.sort ?? null;
+    // Such pages would never end.
+    if (hits.length > size || last !== null && isDeepStrictEqual(last, after)) {
+      throw new Error("OpenSearch answered with more hits than a page has, or with the same page");
+    }
     // Checks, after the search, that the hits come from the index that was filled.
     await this.#requireSame(signal);
     const keys = hits.flatMap(({ id }) => {
       const key = parseKey(id, this.#index.table);
       return key === null ? [] : [key];
     });
-    return { hits: keys, next: hits.length < size ? null : hits.at(-1)?.sort ?? null };
+    return { hits: keys, next: hits.length < size ? null : last };
   }
 
   /** Rejects if the prepared index is missing, or if another index now has its name. */
