@@ -12,6 +12,10 @@ const maxResponseMs = 40_000;
 export interface SentRequest {
   readonly user: string;
   readonly body?: unknown;
+  /** A body that is not JSON. */
+  readonly text?: string;
+  /** A status that only this request expects. */
+  readonly expects?: number;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -35,20 +39,21 @@ export class Requests implements Disposable {
     { url, workers }: Member,
     method: string,
     path: string,
-    { user, body, headers }: SentRequest,
+    { user, body, text: raw = JSON.stringify(body), expects, headers }: SentRequest,
   ): Promise<ItemResponse | null> {
     const beganAt = performance.now();
     try {
       const response = await fetch(url + path, {
         ...{ method, client: this.#client, signal: AbortSignal.timeout(maxResponseMs) },
         headers: { "x-user": user, "content-type": "application/json", ...headers },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(raw === undefined ? {} : { body: raw }),
       });
       const { status } = response;
       const text = await response.text();
       this.slowestMs = Math.max(this.slowestMs, performance.now() - beganAt);
       // A server with a short time limit of statements ends even writes of one row.
-      const isExpected = expected.has(status) || text.includes("/query-too-expensive");
+      const isExpected = expected.has(status) || status === expects ||
+        text.includes("/query-too-expensive");
       if (!isExpected) this.wrong(`${method} ${path}: ${status} ${text}`);
       return { status, text };
     } catch (error) {
@@ -98,11 +103,19 @@ export class Follower {
   readonly held = new FollowedRows();
   readonly #stopping = new AbortController();
   #leaving: AbortController | null = null;
+  #state = "has not connected";
+  #stateSince = performance.now();
   readonly #running: Promise<void>;
 
   constructor(interest: FollowerInterest, requests: Requests, member: () => Member) {
     this.interest = interest;
     this.#running = this.#follow(requests, member);
+  }
+
+  /** Says what the follower waits for, and for how long. */
+  describe(): string {
+    const ms = Math.round(performance.now() - this.#stateSince);
+    return `${this.interest.user} ${this.interest.query}: ${this.#state} for ${ms} ms`;
   }
 
   /** Breaks the connection. The follower then connects again. */
@@ -122,14 +135,23 @@ export class Follower {
       const leaving = this.#leaving = new AbortController();
       const { token } = this.held;
       const headers = { "x-user": user, ...(token === "" ? {} : { "last-event-id": token }) };
-      const url = `${member().url}/api/items/subscribe?${query}`;
-      const body = await requests.open(url, headers, leaving.signal);
+      const { url, workers } = member();
+      const path = `/api/items/subscribe?${query}`;
+      this.#enter(`waits for a response of ${workers} workers`);
+      const body = await requests.open(url + path, headers, leaving.signal);
+      this.#enter("was refused");
       if (body !== null) {
+        this.#enter(`reads a stream of ${workers} workers`);
         this.held.connect();
         await this.#read(body, token, leaving.signal);
       }
       await sleep(100);
     }
+  }
+
+  #enter(state: string): void {
+    this.#state = state;
+    this.#stateSince = performance.now();
   }
 
   async #read(

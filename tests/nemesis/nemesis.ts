@@ -6,11 +6,16 @@ import { scratchFolder } from "../support/scratch.ts";
 import { Requests } from "./clients.ts";
 import type { Fault } from "./faults/fault.ts";
 import { postgresFaults } from "./faults/postgres_faults.ts";
+import { searchFaults } from "./faults/search_faults.ts";
 import { serviceFaults } from "./faults/service_faults.ts";
-import { mountSmallDisk, smallDisksAreMissing, sqliteFaults } from "./faults/sqlite_faults.ts";
+import { sqliteFaults } from "./faults/sqlite_faults.ts";
 import { missingClock, MovableClock } from "./movable_clock.ts";
 import { missingNamespace, openNamespace } from "./namespace.ts";
+import { FaultyProxy } from "../search/faulty_proxy.ts";
+import { openSearchServer } from "../support/open_search.ts";
 import { runRounds } from "./rounds.ts";
+import { imported, notes } from "./service_config.ts";
+import { mountSmallDisk, smallDisksAreMissing } from "./small_disk.ts";
 import type { Outcomes } from "./writers.ts";
 import { type Engine, type Place, PostgresPlace, SqlitePlace, startMembers } from "./world.ts";
 
@@ -49,7 +54,8 @@ export interface NemesisOutcome {
 }
 
 export function faultsOf(engine: Engine, names?: readonly string[]): readonly Fault[] {
-  return [...serviceFaults, ...postgresFaults, ...sqliteFaults].filter((fault) =>
+  const all = [...serviceFaults, ...searchFaults, ...postgresFaults, ...sqliteFaults];
+  return all.filter((fault) =>
     fault.engines.includes(engine) &&
     (names === undefined || names.some((name) => fault.name.includes(name)))
   );
@@ -67,26 +73,41 @@ export async function runNemesis(options: NemesisOptions): Promise<NemesisOutcom
   const folder = stack.use(await scratchFolder());
   const isApart = engine === "postgres" && options.seconds > 0 && missingNamespace === null;
   const namespace = isApart ? stack.use(await openNamespace()) : null;
-  const place = await openPlace(options, folder.path, stack, isApart);
+  const smallDisk = await smallDisksAreMissing() === null
+    ? async () => stack.use(await mountSmallDisk()).path
+    : null;
+  const place = await openPlace(options, stack, isApart, smallDisk ?? (() => folder.path));
   const clock = missingClock === null ? new MovableClock(folder.path) : null;
   await createRows(place);
   const chance = new Chance(seed);
   const wrong: string[] = [];
   const requests = stack.use(new Requests((text) => wrong.push(text)));
-  const members = await startMembers(place, clock, namespace);
+  const server = all.some(({ needs }) => needs === "search") ? await openSearchServer() : null;
+  const address = isApart ? "0.0.0.0" : "127.0.0.1";
+  const parts = {
+    ...{ clock, namespace },
+    search: server !== null && "url" in server
+      ? stack.use(new FaultyProxy(server.url, address))
+      : null,
+    temporary: await smallDisk?.() ?? null,
+  };
+  const members = await startMembers(place, parts);
   stack.defer(async () => {
     await Promise.all(members.map((member) => member.stop()));
   });
   const skipped = new Map(
-    all.flatMap(({ name, missing = null }) => missing === null ? [] : [[name, missing]]),
+    all.flatMap(({ name, needs, missing = null }) => {
+      const why = missing ??
+        (needs === "search" && server !== null && "missing" in server ? server.missing : null);
+      return why === null ? [] : [[name, why]];
+    }),
   );
   const faults = all.filter(({ name }) => !skipped.has(name));
   const totals = await runRounds({
     ...options,
+    ...parts,
     faults,
     place,
-    clock,
-    namespace,
     members,
     chance,
     requests,
@@ -97,23 +118,20 @@ export async function runNemesis(options: NemesisOptions): Promise<NemesisOutcom
 
 async function openPlace(
   { engine, seconds }: NemesisOptions,
-  folder: string,
   stack: AsyncDisposableStack,
   isApart: boolean,
+  disk: () => string | Promise<string>,
 ): Promise<PostgresPlace | SqlitePlace> {
   if (engine === "postgres") {
     // A network namespace reaches no loopback address of this machine.
     return stack.use(await PostgresPlace.open(isApart ? "0.0.0.0" : "127.0.0.1", seconds === 0));
   }
-  const isSmall = await smallDisksAreMissing() === null;
-  const disk = async () => isSmall ? stack.use(await mountSmallDisk()).path : folder;
-  const folders = { database: await disk(), store: await disk() };
-  return new SqlitePlace(folders);
+  return new SqlitePlace({ database: await disk(), store: await disk() });
 }
 
 async function createRows({ url }: Place): Promise<void> {
   const db = await openDatabase(url);
-  await db.createTables([projects, items, orders, paid]);
+  await db.createTables([projects, items, orders, paid, notes, imported]);
   const text = `INSERT INTO projects (id, owner_id, name)
     VALUES (1, 'ada', 'a'), (2, 'bob', 'b'), (3, 'ada', 'c')`;
   await db.query({ text, values: [] });

@@ -2,6 +2,7 @@
 import { sleep } from "../../src/runtime/runtime.ts";
 import type { Chance } from "../live/checker/chance.ts";
 import type { RowState } from "../simulation/history.ts";
+import type { FaultyProxy } from "../search/faulty_proxy.ts";
 import { type Follower, type Requests, startFollowers } from "./clients.ts";
 import type { Fault } from "./faults/fault.ts";
 import type { Member } from "./fleet.ts";
@@ -18,6 +19,8 @@ export interface RoundParts extends Omit<NemesisOptions, "faults"> {
   readonly place: PostgresPlace | SqlitePlace;
   readonly clock: MovableClock | null;
   readonly namespace: Namespace | null;
+  readonly search: FaultyProxy | null;
+  readonly temporary: string | null;
   readonly members: readonly Member[];
   readonly chance: Chance;
   readonly requests: Requests;
@@ -113,7 +116,8 @@ class Rounds {
   #last = { recoveredMs: 0, agreedMs: 0 };
 
   async #round(chosen: readonly Fault[]): Promise<void> {
-    const { chance, wrong, members, place, clock, namespace } = this.#parts;
+    const { chance, wrong, members, place, clock, namespace, search, temporary, requests } =
+      this.#parts;
     let isOver = false;
     let mayLose = false;
     const readiness = new Readiness(members, wrong);
@@ -131,7 +135,9 @@ class Rounds {
     const hold = (maxMs: number) =>
       sleep(100 + chance.below((this.#isShort ? Math.min(maxMs, 1_000) : maxMs) - 100));
     const world: World = {
-      ...{ chance, members, place, clock, namespace, hold },
+      ...{ chance, members, place, clock, namespace, search, temporary, requests, hold },
+      recoveryLimitMs: this.#recoveryLimitMs,
+      wrong: (text) => wrong.push(text),
       outage: (work) => readiness.outage(work),
       permitLoss: () => mayLose = true,
     };
@@ -206,7 +212,7 @@ class Rounds {
       const took = Math.round(performance.now() - beganAt);
       const faults = (await Promise.all(this.#followers.map((one) => this.#compare(one)))).flat();
       if (faults.length === 0) {
-        if (took > 2_000) this.#parts.log?.(`late for ${took} ms: ${late}`);
+        if (took > 2_000) this.#parts.log?.(`agreed only after ${took} ms: ${late}`);
         return took;
       }
       late = faults.join("\n");
@@ -234,7 +240,9 @@ class Rounds {
       const [more, less] = [held.difference(listed), listed.difference(held)];
       if (more.size + less.size === 0) continue;
       faults.push(
-        `the stream of ${user} ${query} has\n    ${[...more].join("\n    ")}\n` +
+        `${follower.describe()}\n  the stream of ${user} ${query} has\n    ${
+          [...more].join("\n    ")
+        }\n` +
           `  and the list of ${member.workers} workers has\n    ${[...less].join("\n    ")}`,
       );
     }

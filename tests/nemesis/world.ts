@@ -7,6 +7,8 @@ import type { Chance } from "../live/checker/chance.ts";
 import { type MortalPostgres, startMortalPostgres } from "../support/mortal_postgres.ts";
 import { type Pgbouncer, pgbouncerForTests, startPgbouncer } from "../support/pgbouncer.ts";
 import { withoutPrivilege } from "../support/without_privilege.ts";
+import type { FaultyProxy } from "../search/faulty_proxy.ts";
+import type { Requests } from "./clients.ts";
 import { Member } from "./fleet.ts";
 import type { Namespace } from "./namespace.ts";
 import type { MovableClock } from "./movable_clock.ts";
@@ -22,6 +24,14 @@ export interface World {
   readonly clock: MovableClock | null;
   /** The namespace of the last member. Null if there is none. */
   readonly namespace: Namespace | null;
+  /** The proxy in front of OpenSearch. Null if no fault needs it. */
+  readonly search: FaultyProxy | null;
+  /** The folder of the temporary files of all members. Null if no small disk can be mounted. */
+  readonly temporary: string | null;
+  readonly requests: Requests;
+  /** Every process serves again within this time after a fault. */
+  readonly recoveryLimitMs: number;
+  wrong(text: string): void;
   /** Waits for a time up to `maxMs`, which the seed decides. */
   hold(maxMs: number): Promise<void>;
   /** Marks a time in which no member can use its database. */
@@ -188,10 +198,17 @@ export class SqlitePlace implements Place, AsyncDisposable {
  */
 export async function startMembers(
   { url, poolerUrl, store }: Place,
-  clock: MovableClock | null,
-  namespace: Namespace | null,
+  { clock, namespace, search, temporary }: Pick<
+    World,
+    "clock" | "namespace" | "search" | "temporary"
+  >,
 ): Promise<readonly Member[]> {
-  const env = { NEMESIS_DB: url, NEMESIS_KV: store };
+  const more = {
+    ...(temporary === null ? {} : { TMPDIR: temporary }),
+    NEMESIS_SEARCH_PREFIX: `nemesis_${Deno.pid}_`,
+  };
+  const searchAt = (url: string | undefined) => url === undefined ? {} : { NEMESIS_SEARCH: url };
+  const env = { ...more, NEMESIS_DB: url, NEMESIS_KV: store, ...searchAt(search?.url) };
   const startedBy = withoutPrivilege ?? [];
   const members = [
     new Member(2, { env, startedBy }),
@@ -207,7 +224,10 @@ export async function startMembers(
   if (namespace !== null) {
     const { startedBy: enter, host, database } = namespace;
     const inside = (url: string) => url.replace("127.0.0.1", database);
-    const env = { NEMESIS_DB: inside(url), NEMESIS_KV: inside(store) };
+    const env = {
+      ...{ ...more, NEMESIS_DB: inside(url), NEMESIS_KV: inside(store) },
+      ...(search === null ? {} : searchAt(inside(search.url))),
+    };
     members.push(new Member(1, { env, startedBy: [...enter, ...startedBy] }, host));
   }
   await Promise.all(members.map((member) => member.start()));

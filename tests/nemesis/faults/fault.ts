@@ -8,5 +8,7 @@ export interface Fault {
   readonly missing?: string | null;
   /** True if processes of the service can lose the key-value store that they share. */
   readonly hitsStore?: boolean;
+  /** A part of the world that only some faults need. */
+  readonly needs?: "search";
   run(world: World): Promise<void>;
 }

@@ -3,6 +3,7 @@ import { sleep } from "../../../src/runtime/runtime.ts";
 import { signalProcess } from "../../support/process_tree.ts";
 import type { Member } from "../fleet.ts";
 import { missingClock } from "../movable_clock.ts";
+import { fill, smallDisksAreMissing } from "../small_disk.ts";
 import type { World } from "../world.ts";
 import type { Fault } from "./fault.ts";
 
@@ -57,6 +58,12 @@ export const serviceFaults: readonly Fault[] = [
       await sleep(1_000);
     },
   },
+  {
+    name: "disk of temporary files full",
+    engines: both,
+    missing: await smallDisksAreMissing(),
+    run: importWithoutDisk,
+  },
 ];
 
 async function suspend(
@@ -67,4 +74,49 @@ async function suspend(
   for (const pid of pids) signalProcess(pid, "SIGSTOP");
   await hold(5_000);
   for (const pid of pids) signalProcess(pid, "SIGCONT");
+}
+
+/** More than the rows that an import keeps in memory. */
+const importedRows = 120;
+const importedText = Array.from(
+  { length: importedRows },
+  (_one, at) => JSON.stringify({ id: at + 1, title: "x".repeat(50_000) }),
+).join("\n");
+
+/** An import that finds no room for its rows fails as a whole, and succeeds once there is room. */
+async function importWithoutDisk(world: World): Promise<void> {
+  const { members, temporary, requests, place, wrong } = world;
+  if (temporary === null) throw new Error("This fault needs a small disk");
+  const send = (member: Member) =>
+    requests.send(member, "POST", "/api/imported/import", {
+      ...{ user: "root", text: importedText, expects: 413 },
+      headers: { "content-type": "application/x-ndjson" },
+    });
+  const count = async () =>
+    Number((await place.query("SELECT count(*) AS n FROM imported"))[0]?.["n"]);
+  await fill(temporary, async () => {
+    for (const member of members) {
+      const response = await send(member);
+      if (response !== null && ![413, 503].includes(response.status)) {
+        wrong(`an import without a disk: ${response.status} ${response.text}`);
+      }
+    }
+    if (await count() > 0) wrong(`${await count()} rows of an import without a disk are there`);
+  });
+  const files = [...Deno.readDirSync(temporary)].filter(({ name }) => /^service-import/.test(name));
+  if (files.length > 0) wrong(`imports have left ${files.map(({ name }) => name).join(", ")}`);
+  const until = performance.now() + world.recoveryLimitMs;
+  for (;;) {
+    const response = await send(world.chance.pick(members));
+    const rows = await count();
+    if (response?.status === 200 && rows === importedRows) break;
+    if (performance.now() > until) {
+      wrong(`an import of ${importedRows} rows: ${rows} rows, ${response?.status}`);
+      break;
+    }
+    // Without a response, the import may have written its rows, or may still write them.
+    await sleep(500);
+    if (response === null) await place.query("DELETE FROM imported");
+  }
+  await place.query("DELETE FROM imported");
 }

@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { sleep } from "../../../src/runtime/runtime.ts";
 import { signalProcess } from "../../support/process_tree.ts";
 import { withoutPrivilege } from "../../support/without_privilege.ts";
+import { fill, smallDisksAreMissing } from "../small_disk.ts";
 import { SqlitePlace, type World } from "../world.ts";
 import type { Fault } from "./fault.ts";
 
@@ -84,53 +85,4 @@ async function protect(
   await change(0o444, 0o555);
   await work();
   await change(0o644, 0o755);
-}
-
-/** Why no small file system can be mounted. */
-export async function smallDisksAreMissing(): Promise<string | null> {
-  const found = await mountSmallDisk().catch((error) => String(error));
-  if (typeof found === "string") return found;
-  await found[Symbol.asyncDispose]();
-  return null;
-}
-
-/** A file system of few megabytes in memory. */
-export async function mountSmallDisk(): Promise<AsyncDisposable & { readonly path: string }> {
-  const path = await Deno.makeTempDir({ prefix: "resource-api-disk-" });
-  await runProgram("mount", ["-t", "tmpfs", "-o", "size=64m", "tmpfs", path]);
-  return {
-    path,
-    async [Symbol.asyncDispose]() {
-      await runProgram("umount", ["-l", path]);
-      await Deno.remove(path);
-    },
-  };
-}
-
-async function runProgram(program: string, args: readonly string[]): Promise<void> {
-  const command = new Deno.Command(program, { args: [...args], stdin: "null", stdout: "null" });
-  const { success, stderr } = await command.output();
-  if (!success) throw new Error(`no ${program}: ${new TextDecoder().decode(stderr).trim()}`);
-}
-
-/** Fills a file system except for a few bytes, and keeps it full. */
-async function fill(folder: string, work: () => Promise<void>): Promise<void> {
-  const path = `${folder}/filling`;
-  using file = await Deno.open(path, { write: true, create: true });
-  let isOver = false;
-  const filling = (async () => {
-    for (let size = 2 ** 20; !isOver;) {
-      try {
-        await file.write(new Uint8Array(size));
-      } catch {
-        // Halved until not even one page fits.
-        if (size > 4_096) size /= 2;
-        else await sleep(5);
-      }
-    }
-  })();
-  await work();
-  isOver = true;
-  await filling;
-  await Deno.remove(path);
 }
