@@ -150,7 +150,7 @@ class LiedTo {
     return printNotes(rows);
   }
 
-  /** Once the server tells the truth, each service finds every note, without a restart. */
+  /** Once the server responds correctly again, each service finds every note, without a restart. */
   async #untilFound(): Promise<void> {
     const { members, recoveryLimitMs, wrong } = this.#world;
     const until = performance.now() + recoveryLimitMs;
