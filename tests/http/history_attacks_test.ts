@@ -1,6 +1,18 @@
 /** Attempts to read, forge or lose versions of rows, by means that a stranger has. */
 import { assertEquals } from "@std/assert";
-import { all, eq, integer, ne, resource, table, text, timestamp, type User } from "../../mod.ts";
+import {
+  all,
+  createApp,
+  eq,
+  integer,
+  ne,
+  resource,
+  table,
+  text,
+  timestamp,
+  type User,
+} from "../../mod.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { block } from "../documents/blocks.ts";
 import { hiddenMark, type Service, testOnEngines, withService } from "../support/http.ts";
 import { run } from "../support/scratch.ts";
@@ -276,3 +288,54 @@ testOnEngines("pages of long rows fit in a response", async (engine) => {
     assertEquals(titles.join(""), "6543210");
   });
 });
+
+testOnEngines(
+  "a version with a value of an earlier type is shown, and not restored",
+  async (engine) => {
+    const before = table("counts", { id: integer().primaryKey(), amount: text() });
+    const after = table("counts", { id: integer().primaryKey(), amount: integer() });
+    const resources = (of: typeof before | typeof after) => [
+      // deno-lint-ignore no-explicit-any -- the types of the two tables differ
+      resource(of as any, { id: (of as any).id, auth: anyone, history }),
+    ];
+    await withService(engine, [before], () => ({ resources: resources(before) }), async (first) => {
+      await first.send("POST", "/api/counts", { id: 1, amount: "many" }, ada);
+      await first.send("PATCH", "/api/counts/1", { amount: "7" }, ada);
+      const between = table("counts", { id: integer().primaryKey() });
+      await first.db.migrate([between], { allowDrop: ["counts.amount"] });
+      await first.db.migrate([after]);
+      const { rows } = await first.db.query({
+        text: "SELECT image FROM _service_history",
+        values: [],
+      });
+      assertEquals(rows.length, 2);
+      const app = await createApp({
+        db: first.db,
+        secret: "a secret for the tests only",
+        resources: resources(after),
+        auth: { middleware: (context, next) => (context.set("user", { id: "ada" }), next()) },
+        runtime: { ...systemRuntime(() => {}), cron: undefined },
+      });
+      const call = async (method: string, path: string, body?: unknown) => {
+        const response = await app.fetch(
+          new Request(`http://test/api/counts${path}`, {
+            method,
+            headers: { "content-type": "application/json" },
+            ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          }),
+        );
+        return { status: response.status, body: await response.json() };
+      };
+      try {
+        const { status, body } = await call("GET", "/1/history");
+        assertEquals(status, 200, JSON.stringify(body));
+        const { version, row } = body.items.at(-1);
+        assertEquals(row.amount, "many");
+        const reverted = await call("POST", "/1/revert", { version });
+        assertEquals(reverted.status, 422, JSON.stringify(reverted.body));
+      } finally {
+        await app.close();
+      }
+    });
+  },
+);
