@@ -102,6 +102,7 @@ const migrateHelp = `Changing tables:
   migrate [DATABASE]     make a database as the tables of service.config.ts are declared, or those
                          that --tables FILE exports; the statements are shown first
       --dry-run          only show them
+      --json             print JSON, a value a line, and do not ask
       --yes              do not ask
       --allow-drop NAME  what may be lost: table.column, table.index or table; may be repeated
       --keep NAME        table.column is declared no more and stays: it is not renamed

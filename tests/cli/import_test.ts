@@ -16,7 +16,7 @@ Deno.test("import takes a file, a table, and what belongs together", () => {
     ...{ delimiter: undefined, null: undefined, encoding: undefined, map: undefined },
     ...{ ignoreExtra: false, timestamps: undefined },
   };
-  const none = { config: null, schemas: null, chunk: null, dryRun: false, reading };
+  const none = { config: null, schemas: null, chunk: null, dryRun: false, json: false, reading };
   const import_ = { kind: "import", file: "a.csv", format: "csv", into: "notes", ...none };
   const cases: readonly [args: string, expected: unknown][] = [
     ["a.csv --into notes", { ...import_, database: null }],
@@ -164,4 +164,33 @@ Deno.test("import writes a file into a table, names wrong lines, and a killed on
   }
   assertEquals((await run("SELECT count(*) FROM notes")).rows, [[2]]);
   await db.close();
+});
+
+Deno.test("import --json prints the numbers of rows, and the refused lines", async () => {
+  await using folder = await scratchFolder();
+  const path = `${folder.path}/shop.db`;
+  using db = new DatabaseSync(path);
+  db.exec(notes);
+  await Deno.writeTextFile(`${folder.path}/good.csv`, "id,title\n1,a\n2,b\n");
+  await Deno.writeTextFile(`${folder.path}/bad.csv`, "id,title\n3,\n");
+  const run = async (file: string) => {
+    const args = ["import", `${folder.path}/${file}`, "--into", "notes", "--db", path, "--json"];
+    const { code, stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--no-check", cli, ...args],
+    }).output();
+    return { code, printed: JSON.parse(new TextDecoder().decode(stdout)) };
+  };
+  assertEquals(await run("good.csv"), {
+    code: 0,
+    printed: { rows: 2, written: 2, dryRun: false },
+  });
+  const { code, printed } = await run("bad.csv");
+  assertEquals([
+    code,
+    printed.errors.map(({ line, path }: Record<string, unknown>) => [line, path]),
+  ], [
+    1,
+    [[2, "title"]],
+  ]);
+  assertEquals(typeof printed.message, "string");
 });

@@ -33,7 +33,7 @@ function commandOf(...args: readonly string[]): MigrateCommand {
 Deno.test("migrate takes a database, tables and what may be lost", () => {
   assertEquals(commandOf("--db", "a.db", "--tables", "b.ts", "--dry-run", "-y"), {
     ...{ kind: "migrate", database: "a.db", tables: "b.ts", config: null, migrations: null },
-    ...{ baseline: false, dryRun: true, yes: true, allowDrop: [], keep: [] },
+    ...{ baseline: false, dryRun: true, yes: true, json: false, allowDrop: [], keep: [] },
     ...{ resume: false, down: null, write: null, check: false },
   });
   const named = commandOf("a.db", "--allow-drop", "a.b,a.c", "--allow-drop", "d", "--keep", "e.f");
@@ -238,4 +238,28 @@ export const notes = sqliteTable("notes", { id: integer().primaryKey() });
   await Deno.writeTextFile(empty, "export const notes = null;\n");
   const nothing = () => openMigrated(commandOf(`${folder.path}/notes.db`, "--tables", empty));
   await assertRejects(nothing, Error, "exports no table");
+});
+
+Deno.test("migrate --json prints a value for each statement, and one for the result", async () => {
+  await using folder = await scratchFolder();
+  const cli = new URL("../../cli.ts", import.meta.url).pathname;
+  const mod = new URL("../../mod.ts", import.meta.url).href;
+  await Deno.writeTextFile(
+    `${folder.path}/tables.ts`,
+    `import { integer, table } from "${mod}";
+export const notes = table("notes", { id: integer().primaryKey() });`,
+  );
+  const run = async (...more: readonly string[]) => {
+    const args = [`${folder.path}/a.db`, "--tables", `${folder.path}/tables.ts`, "--json", ...more];
+    const { code, stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--no-check", cli, "migrate", ...args],
+    }).output();
+    const lines = new TextDecoder().decode(stdout).trim().split("\n");
+    return { code, values: lines.filter((line) => line !== "").map((line) => JSON.parse(line)) };
+  };
+  assertEquals((await run("--check")).code, 1);
+  const { code, values } = await run("--yes");
+  assertEquals([code, values.length, values[1]], [0, 2, { isApplied: true }]);
+  assertMatch(values[0].sql, /^CREATE TABLE "notes"/);
+  assertEquals(await run("--check"), { code: 0, values: [{ differences: [] }] });
 });

@@ -19,6 +19,7 @@ export const importHelp =
                          system: into a table of DATABASE, or of service.config.ts
       --chunk N          N rows in each transaction; refused chunks are named
       --dry-run          do everything, and roll it back
+      --json             print the result as JSON, also if lines are refused
       --schema NAMES     the schemas of a Postgres
       --delimiter C      the separator of a CSV: , ; | : or tab
       --null TEXT        the field without quotes that means NULL, besides an empty one
@@ -31,7 +32,7 @@ export function parseImportArguments(args: readonly string[]) {
   const words = readCommandWords("import", args, {
     ...optionsOf("string", "into", "db", "format", "schema", "chunk"),
     ...optionsOf("string", "delimiter", "encoding", "timestamps"),
-    ...optionsOf("boolean", "dry-run", "ignore-extra"),
+    ...optionsOf("boolean", "dry-run", "ignore-extra", "json"),
     config: configOption,
     null: { type: "string", mayBeEmpty: true },
     map: { type: "string", multiple: true },
@@ -54,7 +55,7 @@ export function parseImportArguments(args: readonly string[]) {
   const reading = readingOf(words, format);
   return {
     ...{ kind: "import" as const, file, format, into, chunk, dryRun, reading },
-    ...{ database, config, schemas: readSchemaOption(words) },
+    ...{ database, config, schemas: readSchemaOption(words), json: words.flag("json") },
     ...readAdditions(words, database),
   };
 }

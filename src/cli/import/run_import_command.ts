@@ -15,7 +15,7 @@ import { withOption } from "../../resource/import/line_errors.ts";
 
 export async function runImportCommand(command: ImportCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
-  const { file, format, into, chunk, dryRun, reading } = command;
+  const { file, format, into, chunk, dryRun, reading, json } = command;
   const isAtHand = file !== "-";
   if (isAtHand && !await pathExists(file)) {
     throw new Misuse(`Cannot read ${file}: there is no such file`);
@@ -30,12 +30,14 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
       onProgress: (counts) => progress.show(counts),
     });
     progress.end();
-    console.error(progress.done(outcome, dryRun));
+    if (json) console.log(JSON.stringify({ ...outcome, dryRun }));
+    else console.error(progress.done(outcome, dryRun));
     return 0;
   } catch (error) {
     progress.end();
     if (!(error instanceof Problem)) throw error;
-    reportLines(error);
+    if (json) console.log(JSON.stringify({ message: error.message, ...error.details }));
+    else reportLines(error);
     return 1;
   } finally {
     await app.close();

@@ -13,7 +13,7 @@ export type MigrateCommand = ReturnType<typeof parseMigrateArguments>;
 export function parseMigrateArguments(args: readonly string[]) {
   const words = readCommandWords("migrate", args, {
     ...optionsOf("string", "db", "tables", "migrations", "down", "write"),
-    ...optionsOf("boolean", "baseline", "resume", "check", "dry-run"),
+    ...optionsOf("boolean", "baseline", "resume", "check", "dry-run", "json"),
     config: configOption,
     yes: { type: "boolean", short: "y" },
     "allow-drop": { type: "string", multiple: true },
@@ -30,7 +30,7 @@ export function parseMigrateArguments(args: readonly string[]) {
   return {
     ...{ kind: "migrate" as const, database, migrations, ...readFileOptions(words, migrations) },
     ...{ tables: words.text("tables"), config: words.text("config") },
-    ...{ dryRun: words.flag("dry-run"), yes: words.flag("yes") },
+    ...{ dryRun: words.flag("dry-run"), yes: words.flag("yes"), json: words.flag("json") },
     allowDrop: words.strings("allow-drop").flatMap(splitCommaList),
     keep: words.strings("keep").flatMap(splitCommaList),
     ...readAdditions(words, database),

@@ -35,8 +35,9 @@ export async function runMigrateCommand(command: MigrateCommand): Promise<number
   try {
     const isTerminal = Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
     await migrateDatabase(command, opened, {
-      print: (line) => console.log(printableLines(line)),
-      ask: isTerminal ? (question) => confirm(printableLines(question)) : null,
+      print: (line, value) =>
+        console.log(command.json ? JSON.stringify(value) : printableLines(line)),
+      ask: isTerminal && !command.json ? (question) => confirm(printableLines(question)) : null,
     });
     return 0;
   } finally {
@@ -77,11 +78,13 @@ export async function migrateDatabase(
   if (plan.steps.length === 0 || command.dryRun) return;
   if (folder !== null) {
     const written = await writePlan(plan, { db, folder, name: write ?? "" });
-    return dialogue.print(`Written: ${written.join(", ")}. Review and commit, then run them.`);
+    return dialogue.print(`Written: ${written.join(", ")}. Review and commit, then run them.`, {
+      written,
+    });
   }
   requireYes(command, dialogue, `Run ${counted(plan.steps.length, "statement")}?`);
   const { isApplied } = await migrateTables({ ...run, dryRun: false, agreed: plan });
-  dialogue.print(isApplied ? "Done." : "Another process has done it.");
+  dialogue.print(isApplied ? "Done." : "Another process has done it.", { isApplied });
 }
 
 /** For a check, runs all files in an empty database. Otherwise throws if a file has not run yet. */
@@ -108,7 +111,9 @@ function requireSame(
   place: string,
   { print }: MigrateTerminal,
 ): void {
-  if (steps.length === 0 && refusals.length === 0) return print(`${place}: no difference.`);
+  if (steps.length === 0 && refusals.length === 0) {
+    return print(`${place}: no difference.`, { differences });
+  }
   const listed = differences.map((one) => `- ${one}`).join("\n");
   throw new Error(`${place} differs from the declared tables:\n${listed}`);
 }
@@ -144,17 +149,18 @@ function renamed(info: TableInfo, table: string, from: string, to: string): Tabl
 
 function show(plan: MigrationPlan, { label }: Database, { print }: MigrateTerminal): void {
   if (plan.steps.length === 0 && plan.refusals.length === 0) {
-    print(`${label} is as its tables are declared.`);
+    print(`${label} is as its tables are declared.`, { differences: [] });
   }
   // Prints no statements of a refused migration, because the user might run them by hand.
   for (const step of plan.refusals.length === 0 ? plan.steps : []) {
-    print(`-- ${titleOf(step)}\n${step.sql};`);
+    print(`-- ${titleOf(step)}\n${step.sql};`, { title: titleOf(step), sql: step.sql });
   }
-  for (const notice of plan.left) print(`-- ${notice}`);
+  for (const notice of plan.left) print(`-- ${notice}`, { notice });
 }
 
 interface MigrateTerminal {
-  readonly print: (line: string) => void;
+  /** Prints a line, or the value as JSON. */
+  readonly print: (line: string, value: object) => void;
   /** Asks the user a question, and returns true for "yes". Null without a terminal. */
   readonly ask: ((question: string) => boolean) | null;
 }
@@ -169,9 +175,13 @@ async function migrateByFiles(
   const run: FilesRun = { driver: db.driver, folder, random, resume };
   if (down !== null) return await undo(command, run, dialogue);
   const { pending, begun, unknown } = await pendingFiles(run);
-  for (const name of unknown) dialogue.print(`-- ${name} was applied, and is not in ${folder}`);
+  for (const unknownFile of unknown) {
+    dialogue.print(`-- ${unknownFile} was applied, and is not in ${folder}`, { unknownFile });
+  }
   pending.forEach((file) => showFile(file, dialogue, begun.get(file.name) ?? null));
-  if (pending.length === 0) dialogue.print(`${db.label} has every migration of ${folder}.`);
+  if (pending.length === 0) {
+    dialogue.print(`${db.label} has every migration of ${folder}.`, { applied: [] });
+  }
   if (pending.length === 0 || command.dryRun) return;
   const files = counted(pending.length, "file");
   requireYes(
@@ -180,7 +190,8 @@ async function migrateByFiles(
     baseline ? `Note ${files} as applied, and run none?` : `Run ${files}?`,
   );
   const done = baseline ? await recordFiles(run) : await migrateFiles(run);
-  dialogue.print(done.length === 0 ? "Another process has done it." : `Done: ${done.join(", ")}`);
+  const line = done.length === 0 ? "Another process has done it." : `Done: ${done.join(", ")}`;
+  dialogue.print(line, { applied: done });
 }
 
 async function undo(
@@ -190,11 +201,14 @@ async function undo(
 ): Promise<void> {
   const undone = await filesToUndo(run, command.down ?? 0);
   for (const file of undone) showFile(file, dialogue);
-  if (undone.length === 0) dialogue.print(`${run.driver.label} has no applied file to undo.`);
+  if (undone.length === 0) {
+    dialogue.print(`${run.driver.label} has no applied file to undo.`, { undone });
+  }
   if (undone.length === 0 || command.dryRun) return;
   requireYes(command, dialogue, `Undo ${counted(undone.length, "file")}?`);
   await undoFiles(run, undone, command.allowDrop);
-  dialogue.print(`Undone: ${undone.map(undoneBy).join(", ")}`);
+  const names = undone.map(undoneBy);
+  dialogue.print(`Undone: ${names.join(", ")}`, { undone: names });
 }
 
 function showFile(
@@ -203,7 +217,11 @@ function showFile(
   done: number | null = null,
 ): void {
   const state = done === null ? "" : ` (${done} of ${statements.length} statements have run)`;
-  print(`-- ${name}${state}\n${statements.map((statement) => `${statement};`).join("\n")}`);
+  print(`-- ${name}${state}\n${statements.map((statement) => `${statement};`).join("\n")}`, {
+    file: name,
+    statements,
+    done: done ?? 0,
+  });
 }
 
 function requireYes({ yes }: MigrateCommand, { ask }: MigrateTerminal, question: string): void {
