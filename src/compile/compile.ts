@@ -11,6 +11,7 @@ import {
   type UpdatePlan,
 } from "../plan/plan.ts";
 import { unreachable } from "../problem/unreachable.ts";
+import { type BoundedMap, boundedMap } from "../runtime/bounded_map.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import {
@@ -108,68 +109,49 @@ function cachingWrites(
   compile: (plan: InsertPlan | UpdatePlan) => Statement,
   dialect: Dialect,
 ): (plan: InsertPlan | UpdatePlan) => Statement {
-  const tables = new WeakMap<TableInfo, CachedWrites>();
+  const tables = new WeakMap<TableInfo, BoundedMap<string, CachedWrite>>();
   return (plan) => {
     const { table, returning } = plan;
     // Conditions on several rows have many forms.
     if (plan.kind === "update" && !isOneRow(plan.where, table)) return compile(plan);
     const values: SqlValue[] = [];
-    const key = plan.kind === "insert"
-      ? bindRows(plan, dialect, values)
-      : bindAssignments(plan, dialect, values);
+    const key = bindCells(plan, dialect, values);
     if (key === null) return compile(plan);
     const where = plan.kind === "insert" ? noCondition : compileFilter(plan.where, dialect);
     const within = plan.within === undefined ? noCondition : compileFilter(plan.within, dialect);
     values.push(...where.values, ...within.values);
-    const cached = tables.get(table) ?? { statements: new Map(), length: 0 };
-    const known = cached.statements.get(key);
+    const cached = tables.get(table) ?? boundedMap(maxWrites, writesSize);
+    const known = cached.get(key);
     const isKnown = known?.returning === returning && known.where === where.texts &&
       known.within === within.texts;
     if (isKnown) return { text: known.text, values };
     const { text, values: bound } = compile(plan);
-    const length = cached.length + text.length - (known?.text.length ?? 0);
     // SQL is not cached if it also binds values of column defaults.
-    if (bound.length === values.length && length <= maxWritesLength) {
-      cached.statements.set(key, { where: where.texts, within: within.texts, returning, text });
-      tables.set(table, { ...cached, length });
+    if (bound.length === values.length) {
+      cached.set(key, { where: where.texts, within: within.texts, returning, text });
+      tables.set(table, cached);
     }
     return { text, values: bound };
   };
 }
 
-/** Adds the values of new rows. Returns a key for their columns, or null if rows differ. */
-function bindRows(
-  { columns, rows }: InsertPlan,
-  dialect: Dialect,
-  values: SqlValue[],
-): string | null {
-  let key = `${rows.length} `;
+/** Adds the values of a write. Returns a key for its columns, or null if new rows differ. */
+function bindCells(plan: InsertPlan | UpdatePlan, dialect: Dialect, values: SqlValue[]) {
+  const rows = plan.kind === "insert" ? plan.rows : [plan.set];
+  let key = `${plan.kind} ${rows.length} `;
   for (const row of rows) {
-    for (const column of columns) {
+    for (const column of plan.kind === "insert" ? plan.columns : plan.set.keys()) {
       const value = row.get(column);
-      const isGiven = value !== undefined && value !== databaseDefault;
-      if (isGiven) values.push(dialect.encode(value, column));
+      let mark = "\0t";
+      if (value === undefined || value === databaseDefault) mark = "\0d";
+      else if (value === keepStoredValue) mark = "\0k";
+      else if (value === incrementedValue) mark = "\0i";
+      else values.push(dialect.encode(value, column));
       // A string of several parts in one expression would be copied for each column.
       if (row === rows[0]) {
         key += column.dbName;
-        key += isGiven ? "\0t" : "\0f";
-      } else if (!isGiven) return null;
-    }
-  }
-  return key;
-}
-
-/** Adds the values of an update. Returns a key for its columns. */
-function bindAssignments({ set }: UpdatePlan, dialect: Dialect, values: SqlValue[]): string {
-  let key = "u";
-  for (const [column, value] of set) {
-    key += column.dbName;
-    if (value === databaseDefault) key += "\0d";
-    else if (value === keepStoredValue) key += "\0k";
-    else if (value === incrementedValue) key += "\0i";
-    else {
-      key += "\0t";
-      values.push(dialect.encode(value, column));
+        key += mark;
+      } else if (mark !== "\0t") return null;
     }
   }
   return key;
@@ -177,13 +159,12 @@ function bindAssignments({ set }: UpdatePlan, dialect: Dialect, values: SqlValue
 
 const noCondition: Pick<Fragment, "texts" | "values"> = { texts: [], values: [] };
 
-interface CachedWrites {
-  readonly statements: Map<string, CachedWrite>;
-  readonly length: number;
-}
-
-/** The maximum length of the cached writes of one table, in characters. */
-const maxWritesLength = 400_000;
+/** The maximum number of cached writes of one table, and their maximum size in characters. */
+const maxWrites = 1_000;
+const writesSize = {
+  maxBytes: 400_000,
+  bytesOf: (_key: string, { text }: CachedWrite) => text.length,
+};
 
 interface CachedWrite {
   readonly where: Fragment["texts"];

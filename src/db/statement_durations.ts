@@ -36,8 +36,7 @@ export class StatementDurations {
       known.quickRuns = Math.min(known.quickRuns + 1, maxSlowRuns * quickRunsPerSlow);
     } else if (known.quickRuns >= quickRunsPerSlow) {
       // The system may have suspended the process during a run of a statement that is quick.
-      known.quickRuns -= quickRunsPerSlow;
-      return;
+      return void (known.quickRuns -= quickRunsPerSlow);
     }
     known.expectedMs = Math.max(ms, (3 * known.expectedMs + ms) / 4);
   }

@@ -57,7 +57,6 @@ export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string
 
 /** Matches most keys: to encode a key that needs no encoding takes 2 µs. */
 const isPlainText = /^[\w-]+$/;
-
 function keyText(value: unknown): string {
   return typeof value === "object" && value !== null ? writeJson(value) : String(value);
 }

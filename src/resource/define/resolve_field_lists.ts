@@ -73,7 +73,9 @@ export function resolveFieldLists(
     }
     // Most users have the fields of the previous user, and to resolve a list takes 3 µs.
     const known = last.get(option);
-    if (known !== undefined && isSameList(known.given, given)) return known;
+    const isKnown = known?.given.length === given.length &&
+      given.every((one, index) => one === known.given[index]);
+    if (isKnown) return known;
     const found = given.map((reference) => find(reference, `fields.${option}`));
     const id = found.map((column) => position.get(column)).join();
     const list = { given: [...given], columns: found, id };
@@ -100,10 +102,6 @@ interface CallerList {
   readonly given: readonly ColumnReferenceOf<Row>[];
   readonly columns: readonly ColumnInfo[];
   readonly id: string;
-}
-
-function isSameList<T>(left: readonly T[], right: readonly T[]): boolean {
-  return left.length === right.length && left.every((one, index) => one === right[index]);
 }
 
 function narrowed(lists: Lists, given: ReadonlyMap<FieldListName, CallerList>): Lists {
