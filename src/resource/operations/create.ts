@@ -54,11 +54,11 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
     return { body, grant, written, related, updated: null, ids };
   },
 
-  async execute(plan, call) {
+  execute(plan, call) {
     const { rows: [row], steps } = plan.body;
     return steps.length === 1 && row?.embedded.length === 0
-      ? await createRow(row, plan.ids, { ...call, grant: plan.grant })
-      : await createNestedRows(plan, call);
+      ? createRow(row, plan.ids, { ...call, grant: plan.grant })
+      : createNestedRows(plan, call);
   },
 
   shape({ rows: [row], included, recorded }, _intent, resource) {
@@ -80,15 +80,13 @@ async function createRow(
   const values = newRowValues(await beforeCreate(given, write), write.grant, write.resource);
   const { resource } = write;
   const idsOf = idsOfRows(ids, resource.table);
-  const insert = async (connection: WriteConnection): Promise<CreatedRows> => {
-    const { written, recorded } = await writeRecordingIds(
+  const insert = (connection: WriteConnection): Promise<CreatedRows> =>
+    writeRecordingIds(
       idsOf,
       resource,
       connection,
       () => insertRows([values], [wholeBody], write, connection),
-    );
-    return { rows: written, included: noneIncluded, recorded };
-  };
+    ).then(({ written, recorded }) => ({ rows: written, included: noneIncluded, recorded }));
   try {
     return await inTransaction(write, insert, {
       isAutocommit: idsOf === null && isAutocommit(write, "onAfterCreate"),

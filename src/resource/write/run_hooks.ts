@@ -15,15 +15,15 @@ import { withoutKey } from "./row_target.ts";
 
 export type ReadCurrent = () => MaybePromise<Row>;
 
-export async function beforeCreate(
+export function beforeCreate(
   values: ReadonlyMap<ColumnInfo, unknown>,
   write: WriteCall,
-): Promise<ReadonlyMap<ColumnInfo, unknown>> {
+): MaybePromise<ReadonlyMap<ColumnInfo, unknown>> {
   const { hooks } = write.resource;
   if (hooks.onBeforeCreate === undefined) return values;
   const data = toHookObject(values);
-  const changed = await runBeforeHook(write, (context) => hooks.onBeforeCreate?.(context, data));
-  return parseHookValues(changed ?? data, write.resource);
+  return runBeforeHook(write, (context) => hooks.onBeforeCreate?.(context, data))
+    .then((changed) => parseHookValues(changed ?? data, write.resource));
 }
 
 export interface HookedRow {
