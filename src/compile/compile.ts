@@ -11,7 +11,6 @@ import {
   type UpdatePlan,
 } from "../plan/plan.ts";
 import { unreachable } from "../problem/unreachable.ts";
-import { type BoundedMap, boundedMap } from "../runtime/bounded_map.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import {
@@ -109,7 +108,7 @@ function cachingWrites(
   compile: (plan: InsertPlan | UpdatePlan) => Statement,
   dialect: Dialect,
 ): (plan: InsertPlan | UpdatePlan) => Statement {
-  const tables = new WeakMap<TableInfo, BoundedMap<string, CachedWrite>>();
+  const tables = new WeakMap<TableInfo, CachedWrites>();
   return (plan) => {
     const { table, returning } = plan;
     // Conditions on several rows have many forms.
@@ -120,16 +119,17 @@ function cachingWrites(
     const where = plan.kind === "insert" ? noCondition : compileFilter(plan.where, dialect);
     const within = plan.within === undefined ? noCondition : compileFilter(plan.within, dialect);
     values.push(...where.values, ...within.values);
-    const cached = tables.get(table) ?? boundedMap(maxWrites, writesSize);
-    const known = cached.get(key);
+    const cached = tables.get(table) ?? { statements: new Map(), length: 0 };
+    const known = cached.statements.get(key);
     const isKnown = known?.returning === returning && known.where === where.texts &&
       known.within === within.texts;
     if (isKnown) return { text: known.text, values };
     const { text, values: bound } = compile(plan);
+    const length = cached.length + text.length - (known?.text.length ?? 0);
     // SQL is not cached if it also binds values of column defaults.
-    if (bound.length === values.length) {
-      cached.set(key, { where: where.texts, within: within.texts, returning, text });
-      tables.set(table, cached);
+    if (bound.length === values.length && length <= maxWritesLength) {
+      cached.statements.set(key, { where: where.texts, within: within.texts, returning, text });
+      tables.set(table, { ...cached, length });
     }
     return { text, values: bound };
   };
@@ -159,12 +159,13 @@ function bindCells(plan: InsertPlan | UpdatePlan, dialect: Dialect, values: SqlV
 
 const noCondition: Pick<Fragment, "texts" | "values"> = { texts: [], values: [] };
 
-/** The maximum number of cached writes of one table, and their maximum size in characters. */
-const maxWrites = 1_000;
-const writesSize = {
-  maxBytes: 400_000,
-  bytesOf: (_key: string, { text }: CachedWrite) => text.length,
-};
+interface CachedWrites {
+  readonly statements: Map<string, CachedWrite>;
+  readonly length: number;
+}
+
+/** The maximum length of the cached writes of one table, in characters. */
+const maxWritesLength = 400_000;
 
 interface CachedWrite {
   readonly where: Fragment["texts"];
