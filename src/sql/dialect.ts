@@ -116,11 +116,12 @@ export interface Dialect {
     names: ListNames,
   ): Fragment;
   /**
-   * Selects the first rows of each {@link listed} key by a search for each key. The rows of one key
-   * are adjacent and sorted. A row has the columns, then the ordinal. Requires keys without NULL.
+   * Selects the first rows for each key of a list, with one index search per key. The rows of one
+   * key are adjacent and sorted. A row has the columns, then the position of its key in the list.
+   * The keys must not contain NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
-  /** The dialect for reads by key. It hides bound values from the planner, which needs none. */
+  /** The dialect for reads by key. The planner does not see their values, and needs none. */
   readonly withoutEstimates?: Dialect;
   /** True if the planner can evaluate an EXISTS once for all rows, when that is cheaper. */
   readonly plansSemiJoins: boolean;

@@ -36,7 +36,7 @@ interface NamedKey extends UniqueKey {
   readonly name: string;
 }
 
-/** Returns the keys for upserts, without keys that an upsert would reveal to the client. */
+/** Returns the unique keys for upserts. Each field of these keys is readable and writable. */
 export function uniqueKeysOf(resource: Resource): readonly NamedKey[] {
   const { table, fields } = resource;
   const byDbName = new Map(table.columns.map((column) => [column.dbName, column]));
