@@ -18,7 +18,7 @@ export interface MigrationsEngine {
 export interface ComparisonEngine extends ComparisonFacts {
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
   declaredShape(parsed: TableShape): TableShape;
-  /** Returns tables with expressions as the engine stores them. Null if it stores them unchanged. */
+  /** Returns tables with expressions as the engine stores them. Null if it changes none. */
   readonly written:
     | ((
       connection: Connection,
