@@ -25,10 +25,23 @@ export class Requests implements Disposable {
   readonly wrong: (text: string) => void;
   /** The longest wait for a response, in milliseconds. */
   slowestMs = 0;
-  readonly #client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+  readonly #client: Deno.HttpClient;
+  readonly #expected: ReadonlySet<number>;
 
-  constructor(wrong: (text: string) => void) {
+  /** `more` are statuses of a proxy in front of the service. */
+  constructor(
+    wrong: (text: string) => void,
+    { localAddress, more = [] }: {
+      readonly localAddress?: string;
+      readonly more?: readonly number[];
+    } = {},
+  ) {
     this.wrong = wrong;
+    this.#expected = new Set([...expected, ...more]);
+    this.#client = Deno.createHttpClient({
+      poolMaxIdlePerHost: 0,
+      ...(localAddress === undefined ? {} : { localAddress }),
+    });
   }
 
   /**
@@ -36,7 +49,7 @@ export class Requests implements Disposable {
    * 503: the service has not executed the request.
    */
   async send(
-    { url, workers }: Member,
+    { url }: Pick<Member, "url">,
     method: string,
     path: string,
     { user, body, text: raw = JSON.stringify(body), expects, headers }: SentRequest,
@@ -52,13 +65,13 @@ export class Requests implements Disposable {
       const text = await response.text();
       this.slowestMs = Math.max(this.slowestMs, performance.now() - beganAt);
       // A server with a short time limit of statements ends even writes of one row.
-      const isExpected = expected.has(status) || status === expects ||
+      const isExpected = this.#expected.has(status) || status === expects ||
         text.includes("/query-too-expensive");
       if (!isExpected) this.wrong(`${method} ${path}: ${status} ${text}`);
       return { status, text };
     } catch (error) {
       if (error instanceof DOMException && error.name === "TimeoutError") {
-        this.wrong(`${method} ${path}, ${workers} workers: no response after ${maxResponseMs} ms`);
+        this.wrong(`${method} ${url}${path}: no response after ${maxResponseMs} ms`);
         return null;
       }
       if (!(error instanceof TypeError)) throw error;
@@ -75,6 +88,7 @@ export class Requests implements Disposable {
       if (response.status === 200) return response.body;
       const text = await response.text();
       const isExpected = [429, 503].includes(response.status) ||
+        (response.status > 500 && this.#expected.has(response.status)) ||
         text.includes("/query-too-expensive");
       if (!isExpected) this.wrong(`${url}: ${response.status} ${text}`);
       return null;
@@ -95,6 +109,8 @@ const expected: ReadonlySet<number> = new Set([200, 201, 204, 404, 409, 412, 429
 export interface FollowerInterest {
   readonly user: string;
   readonly query: string;
+  /** The path of the resource. Default: `/api/items`. */
+  readonly path?: string;
 }
 
 /** A client of a live stream: it connects again to any member whenever its stream ends. */
@@ -107,7 +123,7 @@ export class Follower {
   #stateSince = performance.now();
   readonly #running: Promise<void>;
 
-  constructor(interest: FollowerInterest, requests: Requests, member: () => Member) {
+  constructor(interest: FollowerInterest, requests: Requests, member: () => Pick<Member, "url">) {
     this.interest = interest;
     this.#running = this.#follow(requests, member);
   }
@@ -129,19 +145,18 @@ export class Follower {
     await this.#running;
   }
 
-  async #follow(requests: Requests, member: () => Member): Promise<void> {
-    const { user, query } = this.interest;
+  async #follow(requests: Requests, member: () => Pick<Member, "url">): Promise<void> {
+    const { user, query, path = "/api/items" } = this.interest;
     while (!this.#stopping.signal.aborted) {
       const leaving = this.#leaving = new AbortController();
       const { token } = this.held;
       const headers = { "x-user": user, ...(token === "" ? {} : { "last-event-id": token }) };
-      const { url, workers } = member();
-      const path = `/api/items/subscribe?${query}`;
-      this.#enter(`waits for a response of ${workers} workers`);
-      const body = await requests.open(url + path, headers, leaving.signal);
+      const { url } = member();
+      this.#enter(`waits for a response of ${url}`);
+      const body = await requests.open(`${url}${path}/subscribe?${query}`, headers, leaving.signal);
       this.#enter("was refused");
       if (body !== null) {
-        this.#enter(`reads a stream of ${workers} workers`);
+        this.#enter(`reads a stream of ${url}`);
         this.held.connect();
         await this.#read(body, token, leaving.signal);
       }

@@ -8,22 +8,28 @@ export interface Namespace extends AsyncDisposable {
   readonly host: string;
   /** The address of this machine on the link for the database. */
   readonly database: string;
+  /** The address of the namespace on the link for the database. */
+  readonly address: string;
   /** Loses all packets on the link for the database, or passes them on again. */
   setLink(state: "up" | "down"): Promise<void>;
 }
 
+export interface NamespaceNames {
+  readonly name: string;
+  /** The first three numbers of the addresses of the link for clients, and of that for the database. */
+  readonly networks: readonly [clients: string, database: string];
+}
+
 /** One name for all processes: a second run finds the namespace in use, and has none. */
-const name = "nemesis";
-const databaseLink = `${name}-d`;
-const [clients, database] = ["10.213.71", "10.213.72"];
+const nemesis: NamespaceNames = { name: "nemesis", networks: ["10.213.71", "10.213.72"] };
 
 /** Why no namespace can be made. */
-export const missingNamespace: string | null = await whyMissing();
+export const missingNamespace: string | null = await whyNoNamespace();
 
-async function whyMissing(): Promise<string | null> {
+export async function whyNoNamespace(names = nemesis): Promise<string | null> {
   if (Deno.build.os !== "linux" || Deno.uid() !== 0) return "network namespaces need root on Linux";
   try {
-    await using made = await openNamespace();
+    await using made = await openNamespace(names);
     await made.setLink("down");
     return null;
   } catch (error) {
@@ -31,7 +37,10 @@ async function whyMissing(): Promise<string | null> {
   }
 }
 
-export async function openNamespace(): Promise<Namespace> {
+export async function openNamespace(
+  { name, networks: [clients, database] } = nemesis,
+): Promise<Namespace> {
+  const databaseLink = `${name}-d`;
   await ip("netns", "add", name);
   const inside = ["netns", "exec", name, "ip"];
   try {
@@ -52,6 +61,7 @@ export async function openNamespace(): Promise<Namespace> {
     startedBy: ["ip", "netns", "exec", name],
     host: `${clients}.2`,
     database: `${database}.1`,
+    address: `${database}.2`,
     setLink: (state) => ip("link", "set", databaseLink, state),
     // The links end with the namespace.
     [Symbol.asyncDispose]: () => ip("netns", "delete", name),

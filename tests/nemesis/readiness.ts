@@ -12,7 +12,7 @@ export class Readiness {
   #outageAt: number | null = null;
   #isOver = false;
 
-  constructor(members: readonly Member[], wrong: string[]) {
+  constructor(members: readonly Pick<Member, "url">[], wrong: string[]) {
     this.#wrong = wrong;
     this.#reading = Promise.all(members.map((member) => this.#read(member)));
   }
@@ -28,7 +28,7 @@ export class Readiness {
     await this.#reading;
   }
 
-  async #read({ url }: Member): Promise<void> {
+  async #read({ url }: Pick<Member, "url">): Promise<void> {
     while (!this.#isOver) {
       const askedAt = performance.now();
       const outageAt = this.#outageAt;
