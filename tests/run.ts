@@ -56,6 +56,8 @@ const examples: readonly string[] = ["src", "exports", "mod.ts", "README.md", "d
  * that is as busy as this one, and most of the time they only wait. The longest come first.
  */
 const besideOne: readonly (readonly string[])[] = [
+  // Eight processes with 100 streams: other tests would wait for them.
+  ["tests/examples/cluster"],
   // What a process holds at the most: beside much other work its garbage is collected later.
   ["tests/live/unread_streams_test.ts"],
   // What several pages show within seconds: a browser has processes enough of its own.
