@@ -339,3 +339,73 @@ testOnEngines(
     });
   },
 );
+
+testOnEngines(
+  "a version that lacks a column has no computed fields",
+  async (engine) => {
+    const before = table("words", { id: integer().primaryKey() });
+    const after = table("words", {
+      id: integer().primaryKey(),
+      word: text().notNull().default("w"),
+    });
+    const first = { resources: [resource(before, { id: before.id, auth: anyone, history })] };
+    await withService(engine, [before], () => first, async ({ db, send }) => {
+      await send("POST", "/api/words", { id: 1 }, ada);
+      await db.migrate([after]);
+      const app = await createApp({
+        db,
+        secret: "a secret for the tests only",
+        resources: [
+          resource(after, {
+            id: after.id,
+            auth: anyone,
+            history,
+            computed: { shout: (row) => row.word.toUpperCase() },
+          }),
+        ],
+        auth: { middleware: (context, next) => (context.set("user", { id: "ada" }), next()) },
+        runtime: { ...systemRuntime(() => {}), cron: undefined },
+      });
+      try {
+        const response = await app.fetch(new Request("http://test/api/words/1/history"));
+        const body = await response.json();
+        assertEquals(response.status, 200, JSON.stringify(body));
+        assertEquals(body.items.map(({ row }: { row: unknown }) => row), [
+          { id: 1, word: "w", shout: "W" },
+          { id: 1 },
+        ]);
+      } finally {
+        await app.close();
+      }
+    });
+  },
+);
+
+testOnEngines(
+  "a column that is not recorded makes no version by a computed field",
+  async (engine) => {
+    const config = {
+      changes: { exclude: [notes.secret] },
+      resources: [
+        resource(notes, {
+          id: notes.id,
+          auth: anyone,
+          history,
+          fields: { readable: [notes.id, notes.title] },
+          computed: { size: (row) => row.secret?.length ?? 0 },
+        }),
+      ],
+    };
+    await withService(engine, [notes], () => config, async (service) => {
+      await run(
+        service.db,
+        "INSERT INTO notes (id, owner_id, title, secret) VALUES (1, 'a', 'b', 'c')",
+      );
+      await run(service.db, "UPDATE notes SET secret = 'longer'");
+      assertEquals(await versionsOf(service, "/api/notes/1"), [[null, null, {
+        id: 1,
+        title: "b",
+      }]]);
+    });
+  },
+);

@@ -61,10 +61,14 @@ export async function* visibleVersions(
   const read = (end: number, limit = maxPerRead) =>
     readVersions(connection, { table, key, end, limit, maxBytes }, reader);
   const view = viewOf(resource);
-  const recorded = view.visible.filter((column) => !recording?.exclude.has(column));
+  const unrecorded = new Set(table.columns.filter((column) => recording?.exclude.has(column)));
   const show = (row: Row, missing: RecordedVersion["missing"] = new Set()): Row => {
-    const visible = recorded.filter((column) => !missing.has(column));
-    return maskRows([row], table.columns, { ...view, visible })[0] ?? {};
+    const lacking = missing.union(unrecorded);
+    const visible = view.visible.filter((column) => !lacking.has(column));
+    // The function of a computed field expects a complete row.
+    const fields = lacking.size === 0 ? view.computed.fields : [];
+    const computed = { ...view.computed, fields };
+    return maskRows([row], table.columns, { ...view, visible, computed })[0] ?? {};
   };
   const visible = async (versions: readonly RecordedVersion[]) => {
     const within = await withinScope(versions, where, resource);
