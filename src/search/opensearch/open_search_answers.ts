@@ -12,7 +12,7 @@ export interface IndexMetadata {
   /** The server's id of the index. An index that is created again has another id. */
   readonly uuid: string;
   readonly aliases: readonly string[];
-  /** Null for an index of another program or an old version. `filled` is the uuid when filled. */
+  /** Null for an index of another program or an old version. `filled` is `uuid` once complete. */
   readonly meta: { readonly shape: unknown; readonly filled: unknown } | null;
   readonly fields: readonly string[];
 }

@@ -202,7 +202,7 @@ export class OpenSearchIndex implements IndexBackend {
     if (status === 404) throw this.#lost();
     const hits = readHits(body);
     const last = hits.at(-1)?.sort ?? null;
-    // Such pages would never end.
+    // A reader of all pages would never end.
     if (hits.length > size || last !== null && isDeepStrictEqual(last, after)) {
       throw new Error("OpenSearch answered with more hits than a page has, or with the same page");
     }

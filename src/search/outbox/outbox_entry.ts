@@ -133,7 +133,7 @@ export function finishEntry(entry: OutboxEntry, owner: string, now: number): Out
   });
 }
 
-/** Ends a lease after a failure. The last attempt ends all retries unless a write is uncertain. */
+/** Ends a lease after a failure. After the last one, an entry without open writes is dead. */
 export function failEntry(
   entry: OutboxEntry,
   owner: string,
