@@ -4,7 +4,7 @@
  * replace the default of everything.
  *
  * Everything is run in parts, on two lanes for each processor: a test waits for disks, for processes
- * and for timers half of its time. Two more lanes run parts that wait for most of their time. A lane
+ * and for timers half of its time. Three more lanes run parts that wait for most of their time. A lane
  * has a Postgres of its own: an open transaction in any database of a server holds back the ends of
  * all change logs of that server.
  */
@@ -89,7 +89,7 @@ const apart: readonly string[] = [
 
 const lanesPerProcessor = 2;
 /** Beside those, for parts that wait. */
-const waitingLanes = 2;
+const waitingLanes = 3;
 
 /** Parts that end at the same time share what is printed of them. */
 const processes = endedProcesses();
