@@ -63,8 +63,11 @@ export async function openNamespace(
     database: `${database}.1`,
     address: `${database}.2`,
     setLink: (state) => ip("link", "set", databaseLink, state),
-    // The links end with the namespace.
-    [Symbol.asyncDispose]: () => ip("netns", "delete", name),
+    async [Symbol.asyncDispose]() {
+      // Connections without a process can keep the namespace and its links for minutes.
+      for (const link of [`${name}-c`, databaseLink]) await ip("link", "delete", link);
+      await ip("netns", "delete", name);
+    },
   };
 }
 
