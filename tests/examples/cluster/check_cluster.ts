@@ -28,7 +28,7 @@ const options = { isSynchronous, namespace };
 const cluster = stack.use(await startCluster({ ...options, programs, folder: folder.path }));
 const running = stack.use(
   new ClusterRounds({
-    ...{ ...options, cluster, writers: 12, streams: 100, outageMs: 5_000 },
+    ...{ ...options, cluster, writers: 12, streams: 100, pauseMs: 40, outageMs: 5_000 },
     // A service keeps the claim of a key for 30 seconds if it cannot reach the store.
     confirmMs: 40_000,
     agreeLimitMs: 30_000,

@@ -13,6 +13,8 @@ export interface RoundsOptions {
   readonly isSynchronous: boolean;
   readonly writers: number;
   readonly streams: number;
+  /** The pause of a writer between two writes, in milliseconds. */
+  readonly pauseMs: number;
   /** How long no primary can be reached, in milliseconds. */
   readonly outageMs: number;
   /** How long a request with a key is repeated after the round, in milliseconds. */
@@ -76,7 +78,7 @@ export class ClusterRounds implements AsyncDisposable {
       })
     ));
     const writing = Promise.all(
-      writers.map((writer) => writer.writeUntil(() => isOver, confirmMs)),
+      writers.map((writer) => writer.writeUntil(() => isOver, this.#options)),
     );
     const readiness = new Readiness(cluster.services.map((url) => ({ url })), this.#wrong);
     await sleep(500);

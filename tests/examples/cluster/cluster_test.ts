@@ -19,7 +19,15 @@ testUnless(
     const options = { isSynchronous: true, namespace: null };
     await using cluster = await startCluster({ ...options, programs, folder: folder.path });
     await using rounds = new ClusterRounds({
-      ...{ ...options, cluster, writers: 12, streams: 100, outageMs: 4_000, confirmMs: 0 },
+      ...{
+        ...options,
+        cluster,
+        writers: 12,
+        streams: 100,
+        pauseMs: 150,
+        outageMs: 3_500,
+        confirmMs: 0,
+      },
       // The machine may run other tests.
       agreeLimitMs: 120_000,
     });

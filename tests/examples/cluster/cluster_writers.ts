@@ -57,13 +57,16 @@ export class ClusterWriter {
   }
 
   /** Writes, and then repeats for `confirmMs` each request with a key whose outcome is unknown. */
-  async writeUntil(isOver: () => boolean, confirmMs: number): Promise<void> {
+  async writeUntil(
+    isOver: () => boolean,
+    { pauseMs, confirmMs }: { readonly pauseMs: number; readonly confirmMs: number },
+  ): Promise<void> {
     for (let count = 0; !isOver(); count++) {
       if (this.#ownId === null) await this.#createOwn();
       else if (count % 3 === 0) await this.#create(`keyed ${count}`, true, isOver);
       else if (count % 3 === 1) await this.#create(`plain ${count}`, false, isOver);
       else await this.#change(this.#ownId, 2 + count);
-      await sleep(40);
+      await sleep(pauseMs);
     }
     const until = performance.now() + confirmMs;
     for (const one of this.#creates) {
