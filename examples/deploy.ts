@@ -28,7 +28,9 @@ const notes = table("notes", {
   createdAt: timestamp().notNull().as("created_at"),
 });
 
-const db = await openDatabase(await openPostgres(required("DATABASE_URL")));
+// Many instances share one Postgres, so each of them has few connections.
+const postgres = await openPostgres(required("DATABASE_URL"), { maxConnections: 3 });
+const db = await openDatabase(postgres);
 await db.createTables([notes]);
 
 const own = (user: User) => eq(notes.ownerId, user.id);
@@ -48,7 +50,15 @@ const app = await createApp({
 });
 
 // An idle instance is stopped, and its timers with it: the platform starts one for this.
-Deno.cron("upkeep", "*/15 * * * *", () => app.upkeep());
+// If the upkeep fails, the platform tries it again after these times, in milliseconds.
+const backoffSchedule = [1_000, 10_000, 60_000];
+Deno.cron("upkeep", "*/15 * * * *", { backoffSchedule }, () => app.upkeep());
+
+// Before the platform ends an instance, it sends SIGINT and waits for five seconds.
+Deno.addSignalListener("SIGINT", () => {
+  app.drain(3_000); // the clients of live streams resume at another instance
+  setTimeout(() => app.close().finally(() => Deno.exit()), 4_000);
+});
 
 export default { fetch: app.fetch };
 

@@ -64,8 +64,11 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   readonly hono: Hono<AppEnv>;
   /** Makes `/readyz` respond with 503, so that a load balancer sends no further requests. */
   announceStop(): void;
-  /** Makes `/readyz` respond with 503, and ends the live streams one after the other. */
-  drain(): void;
+  /**
+   * Makes `/readyz` respond with 503, and ends the live streams one after the other. `windowMs` is
+   * the time in which all streams end, in milliseconds. Default: 5,000.
+   */
+  drain(windowMs?: number): void;
   /** Starts SQLite's reader threads early. Call it when the program listens, as `serve` does. */
   warmUp(): void;
   /** Lists the files of the option `web` again after a new build. `serve` calls it at a SIGHUP. */
@@ -239,9 +242,9 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
     fetch: observability.observed(routes, table),
     ...{ ...createCallsFromCode(apiOf), ...imports },
     announceStop: () => void (draining = true),
-    drain() {
+    drain(windowMs = drainWindowMs) {
       draining = true;
-      void hubs.drain(drainWindowMs);
+      void hubs.drain(windowMs);
     },
     warmUp() {
       for (const { threads } of databases) void threads?.start();
@@ -281,7 +284,6 @@ async function closeAll(parts: readonly { close?(): unknown }[]): Promise<void> 
   await Promise.all(parts.map((part) => part.close?.()));
 }
 
-/** Time in which `drain` ends all live streams, in milliseconds. */
 const drainWindowMs = 5_000;
 
 function tablesOf({ db, resources }: OpenConfig): readonly TableOfDriver[] {

@@ -1,8 +1,9 @@
 import { sign } from "@hono/hono/jwt";
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { openDatabase } from "../../mod.ts";
 import { runChild, startChild } from "../serve/child_process.ts";
 import { startDenoServe } from "../serve/deno_serve.ts";
+import { countingProxy } from "../support/counting_proxy.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
@@ -90,8 +91,38 @@ testUnless(
       assertEquals(await changes(), 1);
       const cron = await fetch(`${origin}/host/cron/upkeep`, { method: "POST" });
       assertEquals([cron.status, await cron.text(), await changes()], [200, "done", 0]);
+
+      const stream = await fetch(`${origin}/api/notes/subscribe`);
+      child.signal("SIGINT");
+      // The stream would end with an error if the process ended first.
+      assertStringIncludes(await stream.text(), "retry: ");
+      assertEquals(await child.ended(), 0);
       await db.close();
       assertEquals([...Deno.readDirSync(folder.path)], []);
+    }),
+);
+
+testUnless(
+  missing,
+  "a cold start of examples/deploy.ts to its first list needs at most 45 round trips",
+  () =>
+    withDatabase(async (url) => {
+      await using proxy = countingProxy(url);
+      const start = async () => {
+        const env = { ...platform, ...secret, DATABASE_URL: proxy.url };
+        proxy.reset();
+        await using child = startChild([new URL("deploy_host.ts", import.meta.url).pathname], {
+          permissions,
+          env,
+        });
+        const [, port] = await child.printed(/127\.0\.0\.1:(\d+) crons: /);
+        const listed = await fetch(`http://127.0.0.1:${port}/api/notes`);
+        await listed.body?.cancel();
+        return proxy.traffic();
+      };
+      await start();
+      const { roundTrips } = await start();
+      assert(roundTrips <= 45, `${roundTrips} round trips`);
     }),
 );
 
