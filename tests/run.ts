@@ -48,6 +48,9 @@ const folders: readonly (readonly [folder: string, parts: number, kind?: "waits"
   ["tests/proxies", 1, "waits"],
 ];
 
+/** In how many parts the files of `tests` are run that are in none of the folders above. */
+const partsOfRest = 3;
+
 /** Places of code with examples, which are run with the rest of the tests. */
 const examples: readonly string[] = ["src", "exports", "mod.ts", "README.md", "docs"];
 
@@ -184,9 +187,13 @@ async function partsOfAll(args: readonly string[]): Promise<Part[]> {
     }
   }
   const left = await testFilesIn("tests", [...afterOthers, ...own]);
+  const rest = Array.from({ length: partsOfRest }, (_, part) => {
+    const some = left.filter((_file, index) => index % partsOfRest === part);
+    return partOf(`the rest ${part + 1}/${partsOfRest}`, some, args);
+  });
   // Those of the dashboard are files of another package, with imports of its own.
   const others = [...await testFilesIn("dashboard", []), ...await existing(examples)];
-  return [partOf("the rest", left, [...args, ...others]), ...parts];
+  return [...rest, ...parts, partOf("dashboard and examples", [], [...args, ...others])];
 }
 
 /** A part whose files are run one after the other, each as a program of its own. */
