@@ -58,6 +58,15 @@ export class DatabaseServer {
     });
   }
 
+  /** Makes a standby receive nothing more from the primary. */
+  async stopFollowing(): Promise<void> {
+    await this.run("postgres", async (sql) => {
+      await sql.unsafe("ALTER SYSTEM SET primary_conninfo = ''");
+      await sql.unsafe("SELECT pg_reload_conf()");
+      await until(async () => (await sql`SELECT 1 FROM pg_stat_wal_receiver`).length === 0);
+    });
+  }
+
   /** Makes a standby the primary. */
   async promote(): Promise<void> {
     await this.run("postgres", (sql) => sql.unsafe("SELECT pg_promote()"));

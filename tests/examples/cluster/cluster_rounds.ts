@@ -38,6 +38,7 @@ export interface RoundOutcome {
 /** The responses of nginx while it reaches no service. */
 const ofNginx = [502, 504];
 const streamsOfAddress = 25;
+const lateStandby = "kill -9, late standby";
 
 export class ClusterRounds implements AsyncDisposable {
   readonly #options: RoundsOptions;
@@ -65,7 +66,7 @@ export class ClusterRounds implements AsyncDisposable {
   async run(): Promise<RoundOutcome> {
     const { cluster, isSynchronous, confirmMs } = this.#options;
     const round = `r${++this.#rounds}`;
-    const fault = this.#canPartition() && this.#rounds % 4 < 2 ? "partition" : "kill -9";
+    const fault = this.#nextFault();
     const requests = this.#openRequests(undefined);
     const acknowledgedAt: number[] = [];
     let isOver = false;
@@ -126,9 +127,11 @@ export class ClusterRounds implements AsyncDisposable {
     for (const one of this.#requests) one[Symbol.dispose]();
   }
 
-  #canPartition(): boolean {
+  #nextFault(): string {
     const { namespace, cluster } = this.#options;
-    return namespace !== null && cluster.primary.address === cluster.addressOf("127.0.0.2");
+    const isApart = cluster.primary.address === cluster.addressOf("127.0.0.2");
+    if (namespace !== null && isApart && this.#rounds % 4 === 3) return "partition";
+    return this.#rounds % 4 === 1 ? lateStandby : "kill -9";
   }
 
   #openRequests(localAddress: string | undefined): Requests {
@@ -144,6 +147,11 @@ export class ClusterRounds implements AsyncDisposable {
     const { cluster, namespace, outageMs } = this.#options;
     const promotion = Promise.withResolvers<number>();
     const { standby } = cluster;
+    if (fault === lateStandby) {
+      // A primary without a synchronous standby acknowledges writes in this second.
+      await standby.stopFollowing();
+      await sleep(1_000);
+    }
     await readiness.outage(async () => {
       if (fault === "partition") await namespace?.setLink("down");
       else await cluster.primary.kill();
