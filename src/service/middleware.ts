@@ -10,7 +10,7 @@ export interface AppEnv {
   };
 }
 
-/** A middleware of any Hono app: TypeScript lets a method's type accept other contexts. */
+/** A middleware of any Hono app. TypeScript lets the type of a method accept other contexts. */
 export type Middleware = {
   run(context: Context<AppEnv>, next: Next): Promise<Response | void>;
 }["run"];

@@ -53,7 +53,7 @@ const livePath = "/__service/live";
 
 export function mountLive(hono: Hono<AppEnv>, mounted: MountLiveOptions): void {
   hono.post(livePath, withRouteDescription(description, (context) => answerLive(context, mounted)));
-  // Hono lists a handler with one parameter as a route, but this handler only refuses methods.
+  // It has two parameters, because Hono lists a handler with one parameter as a route.
   hono.use(livePath, (context, _next) => {
     throw methodProblem(context.req.method, ["POST"]);
   });
@@ -86,7 +86,7 @@ async function answerLive(context: Context<AppEnv>, mounted: MountLiveOptions): 
       observe: runtime.observe,
     };
     const waits = { identity: waiting.identity, signal: left.signal };
-    // The stream ends with its last open part, so all parts are added before the first one opens.
+    // The stream ends once no part is open. So all parts are added before the first one opens.
     const opening = subscriptions.map((one) => prepareSubscription(one, opener));
     const body = new ReadableStream(whole, strategy);
     void openInTurns(opening, whole, (begin) => turns.run(waits, begin));

@@ -15,7 +15,7 @@ export function createMetricsPages(
     path,
     description,
     isOpen: false,
-    // Programs that read metrics can have their own token, which no authenticator knows.
+    // `authorize` may accept a token that no authenticator of the app knows.
     toleratesStrangers: true,
     at: (requested) => requested === path ? (request) => answer(request, metrics) : null,
   }];
