@@ -18,6 +18,7 @@ export function AuditPage() {
               { name: "user", show: ({ user }) => formatValue(Object(user).id ?? user ?? "–") },
               { name: "method" },
               { name: "path" },
+              { name: "target" },
               { name: "status", kind: "number" },
             ]}
             records={listAt(report, "entries")}

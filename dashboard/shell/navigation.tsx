@@ -12,6 +12,8 @@ export const pages:
     ["outbox", "Outbox", "outbox"],
     ["credits", "Credits", "credits"],
     ["budgets", "Budgets", "budgets"],
+    ["accounts", "Accounts", "accounts"],
+    ["keys", "API keys", "keys"],
     ["requests", "Requests", "requests"],
     ["load", "Load", "requests"],
     ["problems", "Problems", "requests"],

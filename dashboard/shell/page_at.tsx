@@ -1,5 +1,9 @@
 import { resourceAt, useFacts } from "../service/facts.ts";
 import { keyOfText } from "../service/resources.ts";
+import { AccountPage } from "../accounts/account_page.tsx";
+import { AccountsPage } from "../accounts/accounts_page.tsx";
+import { KeysPage } from "../accounts/keys_page.tsx";
+import { decodePart } from "../service/names.ts";
 import { DataPage } from "../data/data_page.tsx";
 import { RowPage } from "../row/row_page.tsx";
 import { OverviewPage } from "../overview/overview_page.tsx";
@@ -50,6 +54,12 @@ export function PageAt({ route }: { readonly route: Route }) {
       return <CreditsPage query={query} />;
     case "budgets":
       return <BudgetsPage />;
+    case "accounts":
+      return name === ""
+        ? <AccountsPage query={query} />
+        : <AccountPage key={name} id={decodePart(name) ?? name} />;
+    case "keys":
+      return <KeysPage query={query} />;
     case "requests":
       return <RequestsPage query={query} />;
     case "load":

@@ -117,7 +117,6 @@ interface DashboardDependencies extends
     "guard" | "idempotency" | "hubs" | "parseUser" | "resolved" | "runtime"
   >,
   Omit<DashboardReportsDependencies, "sessionPath"> {
-  readonly authenticators: readonly Authenticator[];
   readonly credentials: Pick<Credentials, "accept" | "of">;
   readonly metrics: Metrics | null;
   readonly hono: Hono<AppEnv>;

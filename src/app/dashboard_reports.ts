@@ -1,3 +1,5 @@
+import type { Authenticator } from "../auth/authenticator.ts";
+import { administrationOf, createAccountReports } from "./account_reports.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
@@ -88,6 +90,7 @@ export interface DashboardReportsDependencies {
   readonly resources: readonly Resource[];
   /** The path of the routes for logins, such as `/api/auth`; null without sessions. */
   readonly sessionPath: string | null;
+  readonly authenticators: readonly Authenticator[];
   readonly databases: Iterable<Driver>;
   readonly hubs: LiveHubs;
   readonly outbox: SearchOutbox | null;
@@ -101,6 +104,7 @@ export function createDashboardReports(parts: DashboardReportsDependencies): rea
   const { credits = null, billing = null } = parts.resolved.dashboard ?? {};
   return [
     serviceReport(parts),
+    ...createAccountReports(administrationOf(parts.authenticators)),
     createStreamsReport(hubs, resources, clock),
     ...(requestLog === null
       ? []
@@ -113,14 +117,15 @@ export function createDashboardReports(parts: DashboardReportsDependencies): rea
 }
 
 function serviceReport(
-  { resolved, resources, hubs, outbox, requestLog, sessionPath, databases }:
+  { resolved, resources, hubs, outbox, requestLog, sessionPath, databases, authenticators }:
     DashboardReportsDependencies,
 ): Report {
+  const { own, keys } = administrationOf(authenticators);
   const { title, version } = resolved.openapi.info;
   const { credits = null, billing = null } = resolved.dashboard ?? {};
   const { basePath, mountedAt: prefix } = resolved;
   const answer = (
-    { operator: { user, isReadOnly, isViewer } }: { operator: DashboardOperator },
+    { operator: { user, isReadOnly, isViewer, isAdministrator } }: { operator: DashboardOperator },
   ): ServiceReport => ({
     name: title,
     version,
@@ -140,6 +145,8 @@ function serviceReport(
       changes: hubs.all().length > 0,
       requests: requestLog !== null,
       statements: requestLog !== null && !isViewer,
+      accounts: own !== null && isAdministrator,
+      keys: keys !== null && isAdministrator,
     },
     basePath,
     resources: describeResources({ resources, basePath, prefix }),

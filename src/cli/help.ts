@@ -38,7 +38,8 @@ const serveHelp = `Options:
       --extension FILE an extension of SQLite to load; may be given several times
       --search         /search on every table with strings; with DATABASE
       --ui             the dashboard at /__service/ui, for this machine alone, or with --users for
-                       accounts with the role operator or viewer; edits with --write
+                       accounts with the role administrator, operator or
+                       viewer; edits with --write
       --web FOLDER     the built page in FOLDER, at each path that no route has
       --watch-schema   look at the tables every few seconds, and serve them as they are then; without
                        it after a SIGHUP and after a statement that fails. With DATABASE

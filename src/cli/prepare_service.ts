@@ -92,7 +92,9 @@ function withPage<Config extends ServeConfig>(config: Config, { web }: ServeComm
 function withOptions(service: CliService, command: ServeCommand): CliService {
   const { ui, users, proxies, database } = command;
   const readOnly = service.rights?.writable !== true;
-  const roles = users ? { edit: ["operator"], read: ["viewer"] } : undefined;
+  const roles = users
+    ? { administer: ["administrator"], edit: ["operator"], read: ["viewer"] }
+    : undefined;
   const requestLog = database === null ? true : { file: requestLogFile(database) };
   const dashboard = ui ? { adminUI: { readOnly, roles, requestLog }, observability: true } : {};
   const config = { ...service.config, ...dashboard, ...proxies };

@@ -1,7 +1,12 @@
 import type { ServiceConfig } from "../app/config.ts";
 import { openDrizzleOfConfig } from "../engines/drizzle/open_configured_database.ts";
 import { openDatabase } from "../engines/open_database.ts";
-import { type Account, type Accounts, setAccountDisabled } from "../identity/accounts/account.ts";
+import {
+  type Account,
+  type Accounts,
+  accountsAfter,
+  setAccountDisabled,
+} from "../identity/accounts/account.ts";
 import { normalizeEmail, normalizeStoredEmail } from "../identity/signups/normalize_email.ts";
 import { AccountFields, readName } from "../identity/accounts/account_request.ts";
 import {
@@ -126,7 +131,7 @@ async function runUsers(
       return await addUser(action, opened, runtime);
     case "list": {
       const list: Account[] = [];
-      for await (const account of allAccounts(accounts)) list.push(account);
+      for await (const account of accountsAfter(null, accounts)) list.push(account);
       const head = ["id", "email", "name", "roles", ""];
       return printList(list.map(accountJson), action.json, () => [head, ...list.map(accountRow)]);
     }
@@ -267,17 +272,6 @@ function requireEmail(given: string, spelling = normalizeEmail): string {
   if (email !== null) return email;
   throw new Error(`"${given}" is no e-mail address`);
 }
-
-async function* allAccounts(accounts: Accounts): AsyncIterable<Account> {
-  for (let after: string | null = null;;) {
-    const page: readonly Account[] = await accounts.list(after, pageSize);
-    yield* page;
-    after = page.at(-1)?.id ?? null;
-    if (page.length < pageSize || after === null) return;
-  }
-}
-
-const pageSize = 500;
 
 /** Prints the list as JSON, or as a table whose first row is the header. */
 function printList(

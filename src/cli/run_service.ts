@@ -109,7 +109,9 @@ export function banner(facts: BannerContents): string {
 }
 
 function loginHint({ accountsIn }: BannerContents): string {
-  return accountsIn === undefined ? "" : " (for accounts with the role operator or viewer)";
+  return accountsIn === undefined
+    ? ""
+    : " (for accounts with the role administrator, operator or viewer)";
 }
 
 /** A longer list would scroll the banner off the screen. */

@@ -5,6 +5,8 @@ import type { User } from "../../auth/authorize.ts";
 export interface Account extends Pick<UserRow, "id" | "email" | "name" | "passwordHash"> {
   readonly roles: readonly string[];
   readonly isDisabled: boolean;
+  /** The time of the signup. Absent if it is not stored. */
+  readonly createdAt?: string | undefined;
 }
 
 export type NewAccount = Pick<Account, "email" | "name" | "roles" | "passwordHash">;
@@ -23,6 +25,21 @@ export interface Accounts {
   remove(account: Account): Promise<boolean>;
   list(after: string | null, limit: number): Promise<readonly Account[]>;
 }
+
+/** Iterates over the accounts after an account in the order of the ids; null for all accounts. */
+export async function* accountsAfter(
+  id: string | null,
+  accounts: Pick<Accounts, "list">,
+): AsyncIterable<Account> {
+  for (let after = id;;) {
+    const page: readonly Account[] = await accounts.list(after, pageSize);
+    yield* page;
+    after = page.at(-1)?.id ?? null;
+    if (page.length < pageSize || after === null) return;
+  }
+}
+
+const pageSize = 500;
 
 /**
  * Disables or enables an account, and ends all its sessions. The sessions end while the account is

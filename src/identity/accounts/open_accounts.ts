@@ -1,6 +1,7 @@
 import { engineOf } from "../../db/engine/engine.ts";
 import { DatabaseError, reasonOf } from "../../db/database_error.ts";
 import { columnInfoOf, isTableInfo, isTableLike, tableInfoOf } from "../../schema/table_like.ts";
+import { instantOf } from "../../schema/instant.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { AuthenticatorDependencies } from "../authenticator_dependencies.ts";
 import { type Account, type AccountChange, type Accounts, hasMemberTypes } from "./account.ts";
@@ -176,7 +177,8 @@ function createKvAccounts(
     },
     async add(given) {
       const id = uuidV7(clock, random);
-      const account: Account = { id, ...given, isDisabled: false };
+      const createdAt = instantOf(clock.now());
+      const account: Account = { id, ...given, isDisabled: false, createdAt };
       const email = emailKey(given.email);
       const { ok } = await store.commit({
         checks: [{ key: email, versionstamp: null }],

@@ -15,6 +15,7 @@ import {
   type PasswordAuthOptions,
   type ResolvedPasswordAuthOptions,
 } from "./password_auth_options.ts";
+import { ServiceAccounts } from "./service_accounts.ts";
 import { createPasswords } from "./passwords.ts";
 
 /**
@@ -91,7 +92,7 @@ async function open(
   options: ResolvedPasswordAuthOptions,
   { users }: PasswordAuthOptions,
   parts: AuthenticatorDependencies,
-): Promise<Authenticator> {
+): Promise<Authenticator & { readonly administration: ServiceAccounts }> {
   const { guard, trustedProxies, basePath } = parts;
   const protections = resolveAccountProtections(options, guard);
   const service = await openService(options, users, parts);
@@ -105,6 +106,7 @@ async function open(
     identify: createSessionAuth(sessions, cookie, trustedOrigins),
     routes: createAccountRoutes({ service, protections, guard, trustedProxies, basePath }),
     close: () => later.finish(),
+    administration: new ServiceAccounts(service),
   };
 }
 

@@ -1,5 +1,6 @@
 import { kindProperties } from "../../schema/kinds/kind_properties.ts";
 import { DatabaseError, databaseProblem } from "../../db/database_error.ts";
+import { Problem } from "../../problem/problem.ts";
 import { type Runtime, uuidV7 } from "../../runtime/runtime.ts";
 import { instantOf } from "../../schema/instant.ts";
 import { InvalidValue } from "../../schema/kind.ts";
@@ -92,7 +93,10 @@ export function createTableAccounts(
   }
 
   return {
-    findById: (key) => answered(() => find(columns.id, keyOf(key, columns.id))),
+    findById(key) {
+      const value = possibleKey(key, columns.id);
+      return value === null ? Promise.resolve(null) : answered(() => find(columns.id, value));
+    },
     findByEmail: (address) => answered(() => find(columns.email, address)),
     add: (account) => answered(() => add(account)),
     setPassword: (account, passwordHash) => answered(() => setPassword(account, passwordHash)),
@@ -163,7 +167,7 @@ function newRow(
 
 function accountOf(row: Row, columns: AccountColumns): Account {
   const of = (column: ColumnInfo | null) => column === null ? null : row[column.name] ?? null;
-  const name = of(columns.name);
+  const [name, createdAt] = [of(columns.name), of(columns.createdAt)];
   const roles = of(columns.roles);
   const list = Array.isArray(roles) ? roles : [roles];
   return {
@@ -172,6 +176,7 @@ function accountOf(row: Row, columns: AccountColumns): Account {
     name: typeof name === "string" ? name : null,
     roles: list.filter((role) => typeof role === "string" && role !== ""),
     isDisabled: of(columns.disabled) === true,
+    ...(createdAt === null ? {} : { createdAt: String(createdAt) }),
     passwordHash: String(of(columns.passwordHash) ?? ""),
   };
 }
@@ -200,7 +205,7 @@ function mistakeOfRoles(column: ColumnInfo, roles: readonly string[]): string | 
 
 function storedRoles(column: ColumnInfo, roles: readonly string[]): unknown {
   const mistake = mistakeOfRoles(column, roles);
-  if (mistake !== null) throw new Error(`Cannot store the roles: "${column.name}" ${mistake}`);
+  if (mistake !== null) throw unstorable(`Cannot store the roles: "${column.name}" ${mistake}`);
   return column.kind === "text" ? roles[0] ?? null : roles;
 }
 
@@ -208,7 +213,21 @@ function keyOf(id: string, { kind }: ColumnInfo): string | number {
   return kind === "integer" ? Number(id) : id;
 }
 
+/** Returns null if the column cannot contain the id, which an operator may have written. */
+function possibleKey(id: string, column: ColumnInfo): unknown {
+  try {
+    return kindOfColumn(column).fromText(id, column);
+  } catch (error) {
+    if (error instanceof InvalidValue) return null;
+    throw error;
+  }
+}
+
 function required(column: ColumnInfo | null, name: string): ColumnInfo {
   if (column !== null) return column;
-  throw new Error(`Cannot change the account: its table has no column for ${name}`);
+  throw unstorable(`Cannot change the account: its table has no column for ${name}`);
+}
+
+function unstorable(message: string): Problem {
+  return new Problem("validation-error", message);
 }

@@ -187,7 +187,7 @@ function open(
   header: string,
   userOf: UserOfKey,
   { store, runtime, recheckMs }: AuthenticatorDependencies,
-): Authenticator {
+): Authenticator & { readonly keys: ApiKeys } {
   const keys = new ApiKeys(store.need("API keys"), runtime);
   const trusted = new CredentialCache({
     clock: runtime.clock,
@@ -196,6 +196,7 @@ function open(
   });
   return {
     name: "apiKeyAuth",
+    keys,
     securitySchemes: { apiKey: { type: "apiKey", in: "header", name: header } },
     identify({ headers }): MaybePromise<Identification | null> {
       const text = headers.get(header) ?? bearerKey(headers);

@@ -1,5 +1,6 @@
 import { isSameSecret } from "../../protocol/byte_text.ts";
 import type { Authenticator, Identification } from "../../auth/authenticator.ts";
+import { entriesBelow } from "../../kv/entries_below.ts";
 import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import { ignoreStoreError } from "../../kv/store_error.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
@@ -53,6 +54,25 @@ interface SessionRecord {
 export interface NewSession {
   readonly token: string;
   readonly endsAt: number;
+}
+
+/** A session as the operator sees it, without its token and without the hash of its token. */
+export interface AccountSession extends Pick<SessionRecord, "beganAt" | "seenAt" | "endsAt"> {
+  readonly id: string;
+}
+
+export interface AccountSessions {
+  readonly sessions: readonly AccountSession[];
+  /** False if the store contains too many sessions to look at all of them. */
+  readonly isComplete: boolean;
+}
+
+const recordPrefix = "session";
+const maxScanned = 20_000;
+
+/** The stored key contains the hash of the token. The id is a hash of this hash. */
+function idOf(key: KeyValueKey): string {
+  return hashOfToken(`session ${String(key.at(-1))}`).slice(0, 16);
 }
 
 interface SessionsOptions {
@@ -112,6 +132,47 @@ export class Sessions {
     await beginSessionEpoch(store, userId, runtime, maxMs + dayMs);
   }
 
+  /** Lists the valid sessions of an account. Reads at most `maxScanned` sessions of all accounts. */
+  async listOf(account: Account): Promise<AccountSessions> {
+    const sessions: AccountSession[] = [];
+    const { isComplete } = await this.#scan(account, (id, { beganAt, seenAt, endsAt }) => {
+      sessions.push({ id, beganAt, seenAt, endsAt });
+    });
+    return { sessions: sessions.sort((one, other) => other.seenAt - one.seenAt), isComplete };
+  }
+
+  /**
+   * Ends a session by its id from {@link listOf}. Returns false if it has ended. A process that has
+   * recently accepted the session may still accept it for `recheckMs`.
+   */
+  async endById(account: Account, id: string): Promise<boolean> {
+    let found: KeyValueKey | null = null;
+    await this.#scan(account, (one, _record, key) => {
+      if (one === id) found = key;
+    });
+    if (found === null) return false;
+    await this.#options.store.commit({ mutations: [{ kind: "delete", key: found }] });
+    return true;
+  }
+
+  async #scan(
+    account: Account,
+    visit: (id: string, record: SessionRecord, key: KeyValueKey) => void,
+  ): Promise<{ readonly isComplete: boolean }> {
+    const { store, idleMs, runtime: { clock } } = this.#options;
+    const epoch = await readSessionEpoch(store, account.id);
+    const stamp = passwordVersionOf(account);
+    const now = clock.now();
+    let scanned = 0;
+    for await (const { key, value: record } of entriesBelow(store, [recordPrefix])) {
+      if (++scanned > maxScanned) return { isComplete: false };
+      if (!isRecord(record) || record.userId !== account.id) continue;
+      if (record.epoch !== epoch || !isSameSecret(record.stamp, stamp)) continue;
+      if (now < record.endsAt && now < record.seenAt + idleMs) visit(idOf(key), record, key);
+    }
+    return { isComplete: true };
+  }
+
   async #read(token: string, isUsed: boolean): Promise<CredentialState | null> {
     if (!isToken(token, sessionPrefix)) return null;
     const { store, findAccount, idleMs, runtime: { clock } } = this.#options;
@@ -156,7 +217,7 @@ export class Sessions {
 const dayMs = 86_400_000;
 
 function keyOf(token: string): KeyValueKey {
-  return ["session", hashOfToken(token)];
+  return [recordPrefix, hashOfToken(token)];
 }
 
 function isRecord(value: unknown): value is SessionRecord {

@@ -10,10 +10,13 @@ export interface OperatorObservation {
   readonly status: number;
   /** The id of the user that the service has identified, or null for an anonymous operator. */
   readonly user: string | null;
+  /** The id of the account or API key that an action has changed. */
+  readonly target?: string | undefined;
 }
 
 export function describeOperatorObservation(
-  { method, path, status, user }: OperatorObservation,
+  { method, path, status, user, target }: OperatorObservation,
 ): string {
-  return `${user ?? "the operator"} used the dashboard: ${method} ${path} → ${status}`;
+  const changed = target === undefined ? "" : ` of ${JSON.stringify(target)}`;
+  return `${user ?? "the operator"} used the dashboard: ${method} ${path}${changed} → ${status}`;
 }

@@ -37,6 +37,11 @@ export interface DashboardOptions {
 
 /** The roles of operators. A user with one of the roles is an operator. */
 export interface DashboardRoles {
+  /**
+   * The roles that may read and write every row, and manage accounts, sessions and API keys.
+   * Default: none.
+   */
+  readonly administer?: readonly string[] | undefined;
   /** The roles that may read and write every row. Default: none. */
   readonly edit?: readonly string[] | undefined;
   /** The roles that may only read every row. Default: none. */
@@ -55,6 +60,7 @@ export type AuthorizeDashboard = (
 const members = {
   authorize: callback<AuthorizeDashboard>(),
   roles: groupOf<DashboardRoles>()({
+    administer: listOf("roles", textLike("a role", /./)).default([]),
     edit: listOf("roles", textLike("a role", /./)).default([]),
     read: listOf("roles", textLike("a role", /./)).default([]),
   }),
@@ -80,8 +86,8 @@ export function resolveDashboard(
   if (authorize !== null && roles !== null) {
     throw new Error("Cannot start: adminUI takes authorize or roles, not both");
   }
-  const { edit = [], read = [] } = roles ?? {};
-  if (roles !== null && edit.length + read.length === 0) {
+  const { administer = [], edit = [], read = [] } = roles ?? {};
+  if (roles !== null && administer.length + edit.length + read.length === 0) {
     throw new Error("Cannot start: adminUI.roles names no role, so nobody could use the dashboard");
   }
   if (authorize === null && roles === null && isProduction) {
@@ -91,6 +97,6 @@ export function resolveDashboard(
     );
   }
   const requestLog = resolveRequestLog(option === true ? true : option.requestLog);
-  const groups = roles === null ? null : { edit, read };
+  const groups = roles === null ? null : { administer, edit: [...edit, ...administer], read };
   return { authorize, roles: groups, readOnly, credits, billing, requestLog };
 }

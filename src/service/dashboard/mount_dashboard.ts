@@ -94,7 +94,10 @@ async function answer(context: Context<AppEnv>, mounted: Mounted): Promise<Respo
   return response;
 }
 
-const stranger: DashboardOperator = { user: null, isReadOnly: true, isViewer: true };
+const stranger: DashboardOperator = {
+  ...{ user: null, isReadOnly: true, isViewer: true },
+  isAdministrator: false,
+};
 
 const livePath = "/__service/live";
 
@@ -140,6 +143,9 @@ async function answerReport(
   const isAsked = isAction ? raw.method === "POST" : isRead(raw);
   if (!isAsked) throw methodProblem(raw.method, [report.method]);
   const { options, responder, audit } = mounted;
+  if (report.administers && !operator.isAdministrator) {
+    throw new Problem("forbidden", "Cannot manage accounts with a role that may not");
+  }
   if (report.writes && operator.isReadOnly) throw readOnlyDashboard(options);
   const query = new URL(raw.url).searchParams;
   const body = isAction ? parseBody(await readBody(raw, caller, mounted), maxNames) : null;
@@ -147,7 +153,9 @@ async function answerReport(
   const reply = json(await report.answer({ query, body, operator }));
   if (report.writes) {
     const { method } = raw;
-    audit.record({ method, path: pathOf(report), status: reply.status, user: user?.id ?? null });
+    const written = { method, path: pathOf(report), status: reply.status, user: user?.id ?? null };
+    const target = report.target?.(body);
+    audit.record(target === undefined ? written : { ...written, target });
   }
   return responder.respond(reply, raw.method);
 }
@@ -189,12 +197,12 @@ export async function requireOperator(
     // With this header, a browser asks for a user name and password, and then sends them.
     headers: { "www-authenticate": 'Basic realm="dashboard", charset="UTF-8"' },
   });
-  return { user, isReadOnly: readOnly, isViewer: false };
+  return { user, isReadOnly: readOnly, isViewer: false, isAdministrator: true };
 }
 
 function operatorByRole(
   user: User | null,
-  { roles: { edit, read }, readOnly, login, operatorUser }: {
+  { roles: { administer, edit, read }, readOnly, login, operatorUser }: {
     readonly roles: NonNullable<ResolvedDashboard["roles"]>;
     readonly readOnly: boolean;
     readonly login: string | null;
@@ -207,7 +215,9 @@ function operatorByRole(
   if (hasRole(user, [...edit, ...read])) {
     const isViewer = !hasRole(user, edit);
     const isOperator = (renewed: User) => hasRole(renewed, [...edit, ...read]);
-    return { user: operatorUser(user, isOperator), isReadOnly: readOnly || isViewer, isViewer };
+    const isAdministrator = hasRole(user, administer);
+    const isReadOnly = readOnly || isViewer;
+    return { user: operatorUser(user, isOperator), isReadOnly, isViewer, isAdministrator };
   }
   const account = user.email ?? user.id;
   throw new Problem(

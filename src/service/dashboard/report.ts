@@ -8,6 +8,10 @@ export interface Report {
   readonly method: "GET" | "POST";
   /** True if the action changes data, so a read-only dashboard refuses it. */
   readonly writes?: true;
+  /** True if only operators with a role in `adminUI.roles.administer` may use the report. */
+  readonly administers?: true;
+  /** Returns the id of the account or API key that the action changes, for the audit. */
+  target?(body: unknown): string;
   answer(request: ReportRequest): MaybePromise<unknown>;
 }
 
@@ -23,6 +27,8 @@ export interface DashboardOperator {
   readonly isReadOnly: boolean;
   /** True if the role of the operator may only read. Then the operator sees no SQL. */
   readonly isViewer: boolean;
+  /** True if the operator may manage accounts, sessions and API keys. */
+  readonly isAdministrator: boolean;
 }
 
 export function requireParameter(query: URLSearchParams, name: string): string {

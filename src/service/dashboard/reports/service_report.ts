@@ -24,6 +24,10 @@ export interface ServiceReport {
     readonly requests: boolean;
     /** True if the operator may read the slow statements in the log of requests. */
     readonly statements: boolean;
+    /** True if the operator may manage the accounts of the service. */
+    readonly accounts: boolean;
+    /** True if the operator may manage the API keys of the service. */
+    readonly keys: boolean;
   };
   /** The resources' base path, such as `/api`. The paths for another user begin with `/as/api`. */
   readonly basePath: string;
