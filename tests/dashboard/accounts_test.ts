@@ -132,7 +132,7 @@ test("an operator finds an account, ends sessions, sets roles, disables it, and 
   assertEquals((await site.areGood())[2], false);
   await visit(page, "audit");
   await page.getByRole("row", { name: /action\/account-disable/ }).waitFor();
-  assertEquals(await page.title(), "audit · Dashboard");
+  assertEquals(await page.title(), "audit · API");
   await done();
 });
 
