@@ -296,7 +296,7 @@ function openStore(options: Partial<typeof limits> = {}) {
     await reports.find((one) => one.name === name)?.answer({
       query: new URLSearchParams(query),
       body: null,
-      operator: { user: null, isReadOnly: true, isViewer: false },
+      operator: { user: null, isReadOnly: true, isViewer: false, isAdministrator: false },
     });
   const add = (record: Partial<RequestRecord> = {}) =>
     store.add({
