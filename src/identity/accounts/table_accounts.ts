@@ -41,6 +41,7 @@ export function createTableAccounts(
   const selected = listed(Object.values(columns).filter((column) => column !== null).map(named));
 
   async function find(column: ColumnInfo, value: unknown): Promise<Account | null> {
+    if (value === null) return null;
     const { rows: [row] } = await sql<Row>`
       SELECT ${selected} FROM ${table} WHERE ${named(column)} = ${sql.value(named(column), value)}`;
     return row === undefined ? null : accountOf(row, columns);
@@ -93,10 +94,7 @@ export function createTableAccounts(
   }
 
   return {
-    findById(key) {
-      const value = possibleKey(key, columns.id);
-      return value === null ? Promise.resolve(null) : answered(() => find(columns.id, value));
-    },
+    findById: (key) => answered(() => find(columns.id, possibleKey(key, columns.id))),
     findByEmail: (address) => answered(() => find(columns.email, address)),
     add: (account) => answered(() => add(account)),
     setPassword: (account, passwordHash) => answered(() => setPassword(account, passwordHash)),

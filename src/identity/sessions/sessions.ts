@@ -132,7 +132,7 @@ export class Sessions {
     await beginSessionEpoch(store, userId, runtime, maxMs + dayMs);
   }
 
-  /** Lists the valid sessions of an account. Reads at most `maxScanned` sessions of all accounts. */
+  /** Lists the valid sessions of an account. Reads at most 20,000 sessions of all accounts. */
   async listOf(account: Account): Promise<AccountSessions> {
     const sessions: AccountSession[] = [];
     const { isComplete } = await this.#scan(account, (id, { beganAt, seenAt, endsAt }) => {

@@ -204,7 +204,7 @@ Deno.test("an administrator ends sessions, disables, enables, sets roles and rev
   assertEquals(await act("key-revoke", { key: key.id }), 404);
   assertEquals(await isGood(secret), false);
 
-  // Nobody locks out the last administrator by mistake.
+  // The last administrator cannot disable the own account by mistake.
   const self = person("ann").id;
   assertEquals(await act("account-disable", { account: self }), 409);
   assertEquals(await act("account-roles", { account: self, roles: [] }), 409);
