@@ -87,7 +87,6 @@ export type {
   CreateRequests,
   DeleteBatches,
   DeleteRequests,
-  HistoryRequests,
   ProceduresOf,
   ReadCalls,
   ReadRequests,
@@ -124,6 +123,7 @@ export type {
   RowsQuery,
 } from "../src/api/read_options.ts";
 export { type ExportOptions, exportUrl } from "../src/client/request/export_url.ts";
+export { revertRow, rowHistory } from "../src/client/request/row_history.ts";
 export {
   type FileImportOptions,
   ImportError,

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { RowVersion } from "../../src/api/resource_client.ts";
+import { revertRow, rowHistory } from "../../src/client/request/row_history.ts";
 import type { ResourceDescription } from "../service/facts.ts";
 import { type Row, valueIn } from "../service/resources.ts";
 import { toError } from "../service/use_report.ts";
@@ -30,7 +31,7 @@ export function RowHistory({ resource, rowKey, base, onReverted }: {
 
   async function read(before: readonly Version[], cursor: string | null, signal?: AbortSignal) {
     try {
-      const page = await client.history(rowKey, { limit: 50, cursor, signal });
+      const page = await rowHistory(client, rowKey, { limit: 50, cursor, signal });
       if (signal?.aborted) return;
       setVersions([...before, ...page.items]);
       setNext(page.nextCursor);
@@ -42,7 +43,7 @@ export function RowHistory({ resource, rowKey, base, onReverted }: {
 
   async function revert(version: string) {
     try {
-      await client.revert(rowKey, version, resource.etag ? { ifMatch: base.etag ?? "" } : {});
+      await revertRow(client, rowKey, version, resource.etag ? { ifMatch: base.etag ?? "" } : {});
       onReverted();
     } catch (error) {
       setProblem({ error: toError(error), what: "Cannot restore this version" });

@@ -22,7 +22,6 @@ export type ResourceClient<R extends ApiResource> =
   & OnlyWhere<Has<R, "update">, UpdateRequests<R>>
   & OnlyWhere<Has<R, "delete">, DeleteRequests<R>>
   & OnlyWhere<Has<R, "restore">, RestoreRequests<R>>
-  & OnlyWhere<Has<R, "history">, HistoryRequests<R>>
   & OnlyWhere<Has<R, "batch">, BatchRequests<R>>;
 
 /** @internal `Requests` if the condition is true, or else `unknown`, which adds no members. */
@@ -149,7 +148,7 @@ export interface RestoreRequests<R extends ApiResource, Options = ConditionalOpt
 
 /** A version of a row, as the caller may see the version. */
 export interface RowVersion<Row> {
-  /** The id of the version, for `revert`. Null for a deletion. */
+  /** The id of the version, for `revertRow`. Null for a deletion. */
   readonly version: string | null;
   /** The time of the write, as an ISO 8601 string. Null if the time is unknown. */
   readonly at: string | null;
@@ -159,19 +158,6 @@ export interface RowVersion<Row> {
   readonly operation: string | null;
   /** The row after the write. Null for a deletion. */
   readonly row: Row | null;
-}
-
-/** The requests to the history of a resource with the option `history`. */
-export interface HistoryRequests<R extends ApiResource> {
-  /** Lists the versions of a row, the newest first. */
-  history(
-    key: R["key"],
-    options?: RequestOptions & Pick<ListOptions<R>, "limit" | "cursor">,
-  ): Promise<Page<RowVersion<R["row"]>>>;
-  /** Changes a row back to a version. */
-  revert(key: R["key"], version: string, options?: ConditionalOptions<R>): Promise<
-    Tagged<R["row"]>
-  >;
 }
 
 /** The batches that create rows. */

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { all, type InferApi, integer, resource, table, text } from "../../mod.ts";
-import { createClient, ServiceError } from "../../exports/client.ts";
+import { createClient, revertRow, rowHistory, ServiceError } from "../../exports/client.ts";
 import { testOnEngines, withService } from "../support/http.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), title: text() });
@@ -19,18 +19,18 @@ testOnEngines(
       await api.notes.create({ id: 1, title: "a" });
       const { etag: stale } = await api.notes.get(1);
       const { etag } = await api.notes.update(1, { title: "b" });
-      const page = await api.notes.history(1, { limit: 1 });
+      const page = await rowHistory(api.notes, 1, { limit: 1 });
       assertEquals(page.items.map(({ user, operation, row }) => [user, operation, row]), [
         ["ada", "update", { id: 1, title: "b" }],
       ]);
-      const next = await api.notes.history(1, { limit: 1, cursor: page.nextCursor });
+      const next = await rowHistory(api.notes, 1, { limit: 1, cursor: page.nextCursor });
       assertEquals(next.items.map(({ row }) => row), [{ id: 1, title: "a" }]);
       const version = next.items[0]?.version ?? "";
       await assertRejects(
-        () => api.notes.revert(1, version, { ifMatch: stale ?? "" }),
+        () => revertRow(api.notes, 1, version, { ifMatch: stale ?? "" }),
         ServiceError,
       );
-      const { value } = await api.notes.revert(1, version, { ifMatch: etag ?? "" });
+      const { value } = await revertRow(api.notes, 1, version, { ifMatch: etag ?? "" });
       assertEquals(value, { id: 1, title: "a" });
     }),
 );

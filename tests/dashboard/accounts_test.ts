@@ -98,6 +98,7 @@ test("an operator finds an account, ends sessions, sets roles, disables it, and 
   await page.getByLabel(/^E-mail address/).fill("<IMG src");
   await page.keyboard.press("Enter");
   await list.getByText(hostile).waitFor();
+  await list.getByRole("row", { name: /n9@example.com/ }).waitFor({ state: "detached" });
   assertEquals(await list.getByRole("row").count(), 2);
   await list.getByRole("link", { name: "uma@example.com" }).click();
 

@@ -132,6 +132,10 @@ const folder = await Deno.makeTempDir({ prefix: "resource-api-options-" });
 addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
 const created = await openDatabase(`sqlite:${folder}/options.db`);
 await created.createTables([people, notes]);
+const setUp = { id: notes.id, softDelete: { field: notes.deletedAt }, history: {} };
+const ofSetUp = { db: created, resources: [{ table: notes, options: setUp }], ...serviceBase };
+// The cast is safe: these are options of a service, as in the tests below.
+await (await createApp(ofSetUp as unknown as AppConfig)).close();
 await created.close();
 const db = await openDatabase(`sqlite:${folder}/options.db`);
 const start = (service: object, options: unknown) =>

@@ -49,10 +49,10 @@ export class DirectConnection implements LiveConnection {
     this.#openAt(members.size > 1 ? now() + quietMs : 0);
     return () => {
       members.delete(subscriber);
-      if (members.size > 0) return this.#openAt(now() + quietMs);
+      if (members.size) return this.#openAt(now() + quietMs);
       // Waits, because UI frameworks often unsubscribe and immediately subscribe again.
       queueMicrotask(() => {
-        if (members.size === 0) void this.#open();
+        if (!members.size) void this.#open();
       });
     };
   }
@@ -101,7 +101,7 @@ export class DirectConnection implements LiveConnection {
       if (notBefore > now()) this.#openAt(notBefore);
       else asking.push(member);
     }
-    if (members.size === 0) this.#stopWaking();
+    if (!members.size) this.#stopWaking();
     if (asking.length === 0) return this.#stop();
     const own = this.#asking = new AbortController();
     const asked = ++openListsOf(this.#transport).asked;

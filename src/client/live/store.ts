@@ -19,7 +19,7 @@ export function createStore<T extends NonNullable<unknown>>(
   const first = compute();
   let value: T | undefined = first;
   let isScheduled = false;
-  let close = () => {};
+  let close: (() => void) | undefined;
   const listeners = new Set<() => void>();
 
   const get = () => value ??= compute();
@@ -33,7 +33,7 @@ export function createStore<T extends NonNullable<unknown>>(
       if (listeners.size === 1) close = open();
       entry();
       return () => {
-        if (listeners.delete(entry) && listeners.size === 0) close();
+        if (listeners.delete(entry) && !listeners.size) close?.();
       };
     },
   };

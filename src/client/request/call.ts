@@ -23,7 +23,7 @@ export type Call<Result> = (options?: CallOptions, body?: unknown) => Promise<Re
 /** A call returns `member` of the response's JSON. The member `""` is the whole JSON value. */
 export interface CallFactory {
   (method: string, place: string): Call<CallResult>;
-  (method: string, place: string, member: string): Call<unknown>;
+  (method: string, place: string, member: string | undefined): Call<unknown>;
 }
 
 export function createCalls({ transport, path }: Handle): CallFactory {

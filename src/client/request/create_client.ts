@@ -94,10 +94,6 @@ function createRequests(own: Handle) {
     delete: ofRow("DELETE"),
     // The body is `{}`, because the service accepts a cross-origin POST only with JSON.
     restore: (key: KeyInput, options?: CallOptions) => ofRow("POST", "/restore")(key, options, {}),
-    history: async (key: KeyInput, options?: CallOptions) =>
-      (await ofRow("GET", "/history")(key, options)).value,
-    revert: (key: KeyInput, version: string, options?: CallOptions) =>
-      ofRow("POST", "/revert")(key, options, { version }),
     createBatch,
     upsertBatch,
     replaceBatch: ofItems("PUT", "/batch"),
