@@ -137,7 +137,7 @@ Deno.test("check exits with 0, 1 or 2", async () => {
     run("gone.db"),
     run("a.db", "b.db"),
   ]);
-  assertEquals([fine.code, fine.stdout], [0, "no findings\n"]);
+  assertEquals([fine.code, fine.stdout, fine.stderr], [0, "no findings\n", ""]);
   const { findings } = JSON.parse(found.stdout);
   const messages: readonly string[] = findings.map(({ message }: { message: string }) => message);
   assertEquals([found.code, findings[0].level], [1, "finding"]);

@@ -339,7 +339,7 @@ Deno.test("a scope that returns no filter throws an Error that names its table",
     [[eq(notes.id, 1)], "a list"],
     [{ kind: "every" }, "an object"],
     [and(eq(notes.id, 1), true as unknown as Filter), "true"],
-    [or(eq(notes.id, 1), "id==1" as unknown as Filter), "a text"],
+    [or(eq(notes.id, 1), "id==1" as unknown as Filter), "a string"],
   ];
   for (const [answer, told] of cases) {
     const error = assertThrows(() => scope(answer as Filter), Error);
