@@ -108,7 +108,7 @@ export function tokenAuth(rights: CliRights): AuthOptions | undefined {
     const credentials = checkToken(context.req.header("authorization"), token);
     if (credentials === "wrong") throw unauthorized("This is not the token that was printed");
     if (credentials === "right") context.set("user", { id: operatorId });
-    // If reads need the token, callers without the token do not even see descriptions of tables.
+    // Without the token, a caller may not even read the descriptions of the tables.
     else if (readsNeedToken) {
       throw unauthorized("This needs the token that was printed at the start");
     }
@@ -148,7 +148,7 @@ export interface CliRightsOptions {
   readonly isProxied?: boolean;
 }
 
-/** Returns callers' rights. Only writes need the token if `public` is set or the host is local. */
+/** Returns callers' rights. Reads need a token unless `public` is set or all callers are local. */
 export function decideCliRights(facts: CliRightsOptions, token: string): CliRights {
   const localOnly = !facts.public && isLoopback(facts.host) && facts.isProxied !== true;
   const readsNeedToken = !facts.public && !localOnly;

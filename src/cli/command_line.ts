@@ -99,7 +99,7 @@ async function run(command: RunnableCommand, program: Program): Promise<number> 
   }
 }
 
-/** Not a literal in `import()`: Deno would download the packages of the module at every start. */
+/** A variable, because Deno downloads the packages of a literal `import()` at every start. */
 const mcpCommand = "./mcp/run_mcp_command.ts";
 
 /** Imports the service on demand, because a supervisor of workers does not need it. */

@@ -23,7 +23,7 @@ export interface CommandWords<Name extends string> {
   strings(name: Name): readonly string[];
 }
 
-/** Separates options from other arguments. `command` is null if these start the service. */
+/** Parses the arguments of a command. `command` is null if the arguments start the service. */
 export function readCommandWords<Options extends CommandOptions>(
   command: string | null,
   args: readonly string[],
@@ -34,7 +34,7 @@ export function readCommandWords<Options extends CommandOptions>(
   return words;
 }
 
-/** `verbs` lists the options of single verbs. The other verbs refuse such an option. */
+/** Parses `VERB …`. An option that `verbs` lists is valid only for the verbs that list it. */
 export function readVerbWords<Options extends CommandOptions, Verb extends string>(
   command: string,
   args: readonly string[],

@@ -153,7 +153,9 @@ export function isCommandName(name: string): name is CommandName {
 
 export const commandNames: readonly string[] = Object.keys(commands);
 
-/** Returns what `--help` or `help COMMAND` prints. `program` is how the user starts the program. */
+/**
+ * Returns what `--help` or `help COMMAND` prints. `program` is the command to start the program.
+ */
 export function helpOf(program: string, command: CommandName | null): string {
   if (command !== null) {
     return `${commands[command][1]}\n\nWrite ${program} before a command. ${exits}`;

@@ -41,7 +41,7 @@ export async function prepareService(
   const rights = decideCliRights({
     host: addressOf(command, {}).host,
     public: command.public,
-    // The demonstration is in memory, so writes need the token but not `--write`.
+    // The demonstration is in memory, so writes need only the token, and no `--write`.
     writable: command.write || database === null,
     isProxied: (command.proxies?.abuseProtection?.trustProxy ?? 0) > 0 ||
       isInProduction(undefined, runtime),
@@ -77,10 +77,10 @@ export async function prepareService(
   return withOptions(service, command);
 }
 
-/** Not a literal in `import()`: Deno would download the packages of the module at every start. */
+/** A variable, because Deno downloads the packages of a literal `import()` at every start. */
 const supabaseModule = "./database/act_as_supabase.ts";
 
-/** The options that are invalid with a configuration file, and its settings to use instead. */
+/** Options that are invalid with a configuration file, each with the setting to use instead. */
 const ownSettings = [["search", "search"], ["public", "auth"], ["ui", "adminUI"]] as const;
 
 function withPage<Config extends ServeConfig>(config: Config, { web }: ServeCommand): Config {
@@ -101,7 +101,7 @@ function withOptions(service: CliService, command: ServeCommand): CliService {
   return { ...service, config: withPage(config, command) };
 }
 
-/** Next to a SQLite file, or else in the working directory, like the key-value store. */
+/** Returns a path next to the SQLite file, or in the working directory for another database. */
 function requestLogFile(database: string): string {
   return `${sqlitePathOf(database) ?? "service"}-requests.sqlite`;
 }

@@ -33,8 +33,8 @@ export async function restartWithKv(
 }
 
 /**
- * Without the last flag, the signal of a request would also abort after its response was sent, and
- * Deno would warn once about each process that reads such a signal.
+ * Without the last flag, Deno would abort a request's signal even after the response was sent, and
+ * each process that reads such a signal would print a warning.
  */
 export const unstableFlags = [
   "--unstable-kv",

@@ -150,7 +150,7 @@ export interface BillingProvider {
   readonly name: string;
   /** True if a secret for verifying deliveries is configured. */
   readonly isSigned: boolean;
-  /** True in live mode, false in test mode, or null if deliveries do not show the mode. */
+  /** True if the provider identifies a customer by an email address that nobody has verified. */
   readonly isLive: boolean | null;
   /** True if the provider finds customers by a buyer's email address, which is unverified. */
   readonly findsCustomerByEmail?: boolean;
@@ -177,9 +177,11 @@ export interface BillingProvider {
   ): Promise<BillingSubscription>;
   /** Reports the usage of a subscription. Absent if unsupported. */
   reportUsage?(report: UsageReport): Promise<void>;
-  /** Verifies a webhook request and returns its events. Throws a 400 for an invalid signature. */
+  /** Returns the current state of a subscription whose invoices name no prices; null if unknown. */
   readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
-  /** Returns the state of a subscription whose payments name no prices; null if unknown. */
+  /**
+   * Returns all prices of a payment whose event lacks prices; empty if the payment has too many.
+   */
   readTerms?(subscriptionId: string): Promise<ReadTerms | null>;
   /** Returns all prices of a payment whose event lacks prices, or none if too many exist. */
   findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
@@ -210,7 +212,9 @@ export const providerOptionRules = {
   timeoutMs: timerMs().default(10_000),
 } satisfies Described<ProviderOptions>;
 
-/** Defines an option for a secret. Spaces and line breaks are rejected as copying mistakes. */
+/**
+ * Defines an option for a secret. Rejects spaces and line breaks, which come from faulty copying.
+ */
 export function keyOption(): Option<string | undefined> {
   return testedValue<string>(
     "a string as the provider gave it, without spaces",

@@ -90,8 +90,8 @@ export function subscriptionFacts(
 }
 
 /**
- * Returns true if credit paid more than half of a charge: a customer balance, or the proration of
- * the previous plan. A change from a monthly to a yearly plan is mostly paid with money.
+ * Returns true if the customer paid less than half of a charge with money. The rest was credit: a
+ * customer balance, or a refund for the old plan. A change to a yearly plan costs mostly money.
  */
 export function isMostlyCredit(cash: number | undefined, charged: number | undefined): boolean {
   return cash !== undefined && charged !== undefined && (cash <= 0 || cash * 2 < charged);

@@ -32,7 +32,7 @@ export class VendorApi {
     return answer;
   }
 
-  /** `next` returns the query of the next page. Throws for more than {@link maxListed} elements. */
+  /** Reads all pages: `next` returns the query of the next page. Throws above {@link maxListed}. */
   async listAll(
     call: VendorCall,
     name: string,

@@ -5,7 +5,7 @@ import type { KeyValue } from "../../kv/key_value.ts";
 import { bytesToHex } from "../../protocol/byte_text.ts";
 import type { Clock, Random } from "../../runtime/runtime.ts";
 
-/** Only the claim's holder handles an event. A crashed process's claim expires in a minute. */
+/** Ensures that one process at a time handles an event. The claim of a crashed process expires. */
 export function createDeliveryClaims(store: KeyValue, clock: Clock): IdempotencyStore {
   return new KvIdempotency({ store, clock, ttlMs: keepMs, leaseMs: 60_000 });
 }

@@ -10,7 +10,7 @@ interface ReportedSubscription {
   readonly deliveryId: string;
   readonly itemChangedAt?: string;
   readonly isFirst?: boolean;
-  /** True if the state was read from the provider, and so can be newer than the event. */
+  /** True if the service fetched the state from the provider. It can be newer than the event. */
   readonly isRead?: boolean;
 }
 
@@ -21,7 +21,7 @@ interface KeptSubscription extends ReportedSubscription {
 /** Reads a subscription's current state. Returns null if the provider does not respond. */
 export type ReadSubscription = (id: string) => Promise<BillingSubscription | null>;
 
-/** Keeps the newest state by the provider's clock: no late event reactivates a subscription. */
+/** Keeps the newest state of each subscription, because events can arrive in any order. */
 export class NewestSubscriptions {
   readonly #provider: string;
   readonly #store: KeyValue;
@@ -63,8 +63,9 @@ export class NewestSubscriptions {
   }
 
   /**
-   * Returns the newer of two states. Reads the current state if their times are equal (Stripe's
-   * have whole seconds), or if the known state was read, because its time is then unknown.
+   * Returns the newer of two states. Asks the provider for the current state if their times are
+   * equal (Stripe's have whole seconds), or if the known state was fetched, so that its time is
+   * unknown.
    */
   async #newer(
     known: ReportedSubscription,
@@ -122,13 +123,13 @@ export class AccountLinks {
       await this.#store.get(billingKeys.customerOf(this.#provider, accountId)),
     );
     if (customer === undefined || !this.#isShared) return customer;
-    // Checks the reverse link, because the customer may now belong to another account.
+    // The customer may now belong to another account, so the opposite direction is checked.
     return await this.accountOf(customer) === accountId ? customer : undefined;
   }
 
   /**
-   * Assigns a customer to an account. If the provider finds customers by an unverified email
-   * address, only the deployer may take a customer from another account (otherwise returns false).
+   * Assigns a customer to an account. If the provider identifies customers by an unverified email
+   * address, returns false for the customer of another account, unless the deployer's code asks.
    */
   async remember(accountId: string, customerId: string, isOfDeployer: boolean): Promise<boolean> {
     const keys = [

@@ -18,7 +18,7 @@ export interface PaidCreditsOptions {
 
 type Paid = Pick<BillingEvent, "planKey" | "creditsToGrant" | "notGranted">;
 
-/** Finds the plan and the credits of a payment by its prices, or why it grants no credits. */
+/** Finds the plan of a payment by its prices, and the credits or the reason why there are none. */
 export async function paidCredits(event: VendorEvent, options: PaidCreditsOptions): Promise<Paid> {
   const { type, payment, subscription } = event;
   if (payment === undefined) {
@@ -119,11 +119,13 @@ function lineOf(
 
 export interface SubscriptionTerms
   extends Pick<BillingSubscription, "priceId" | "quantity" | "currentPeriodEnd"> {
-  /** Since when this price and quantity apply, in RFC 3339; "" for the subscription's first. */
+  /**
+   * Start time of this price and quantity, in RFC 3339; "" for those at the subscription's start.
+   */
   readonly since: string;
   readonly heldFrom?: string;
   readonly heldUntil?: string;
-  /** Start of the terms dropped between this element of the history and the next one, if any. */
+  /** If {@link addTerms} dropped elements after this one: the start of the earliest of these. */
   readonly unknownFrom?: string;
 }
 
@@ -135,8 +137,8 @@ export function termsOfReportedState(
 }
 
 /**
- * Adds terms, perhaps outdated, to a subscription's history in the order of their start. Keeps the
- * first and the newest 50. The first one's `unknownFrom` is then the start of the dropped terms.
+ * Adds terms to a subscription's history, which is sorted by start. Keeps the first element and the
+ * newest 50, and stores the start of the dropped elements in the first one's `unknownFrom`.
  */
 export function addTerms(
   history: readonly SubscriptionTerms[],
@@ -179,14 +181,14 @@ function termsAfterChange(history: readonly SubscriptionTerms[], at: string) {
   const [nearest] = changes.sort((a, b) => a.awayMs - b.awayMs);
   if (nearest === undefined) return undefined;
   const { before, terms } = nearest;
-  // A renewal moves the end of the period, but a change within the period does not.
+  // A period whose end stays the same is the old period. A renewal moves the end.
   const end = before.currentPeriodEnd;
   const isWithin = end !== undefined &&
     (end === terms.currentPeriodEnd || end <= (terms.heldUntil ?? terms.since));
   return { terms, beganPeriod: !isWithin };
 }
 
-/** Maximum time between a change and its invoice, in milliseconds. */
+/** Maximum time between a change of price and its invoice, in milliseconds. */
 const maxAwayMs = 10 * 60_000;
 
 function isSame(a: SubscriptionTerms, b: SubscriptionTerms): boolean {

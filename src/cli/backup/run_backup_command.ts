@@ -38,7 +38,7 @@ export async function runBackupCommand(command: BackupCommand, version: string):
   }
 }
 
-/** Creates the folder with the suffix `.partial`. Returns the path without the suffix. */
+/** Creates a folder whose name ends with `.partial`. Returns its path without this suffix. */
 async function createFolder(parent: string, name: string): Promise<string> {
   await Deno.mkdir(parent, { recursive: true, mode: 0o700 });
   for (;;) {

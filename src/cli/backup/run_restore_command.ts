@@ -59,7 +59,7 @@ export async function runRestoreCommand(command: RestoreCommand, version: string
       if (await pathExists(target + end)) await moveAside(target + end, aside(target, stamp) + end);
     }
   }
-  // The database is last: without it, the service cannot start with a newer or older store.
+  // Replaces the database last: if this fails, the service refuses to start with the new store.
   for (const { target } of replacements.toSorted((a, b) => order(a) - order(b))) {
     await Deno.rename(copyOf(target), target);
     await synchronize(dirname(target));

@@ -30,7 +30,7 @@ const rights = [
   ["delete", "enableDelete"],
 ] as const;
 
-/** Returns a statement for each column, as a role may write only some. None changes a row. */
+/** Returns a statement for each column, as a role may write only some. None affects any row. */
 function statementsOf(right: (typeof rights)[number][0], table: TableInfo): readonly Fragment[] {
   const name = tableName(table);
   if (right === "delete") return [sql`DELETE FROM ${name} WHERE 1=0`];
@@ -42,7 +42,7 @@ function statementsOf(right: (typeof rights)[number][0], table: TableInfo): read
     );
 }
 
-/** Returns why the database forbids all of these statements, or null if it permits one. */
+/** Returns why the database forbids all of these statements, or null if it permits any of them. */
 async function whyForbidden(statements: readonly Fragment[], driver: Driver) {
   let reason: string | null = null;
   for (const statement of statements) {

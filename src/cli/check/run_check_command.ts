@@ -26,7 +26,7 @@ export async function checkService(command: CheckCommand): Promise<readonly Find
     if (observation.kind === "notice") notices.push(observation.message);
   });
   const { start, production } = command;
-  // Names the configuration file, because without it a start would serve the demonstration.
+  // A configuration is required: without one, the service would serve its demonstration.
   const path = start.config ?? (start.database === null ? configurationName : null);
   const { config } = await prepareService({ ...start, config: path }, { runtime, token: "check" });
   const findings = production ? await productionFindings(config, runtime) : [];
@@ -34,11 +34,11 @@ export async function checkService(command: CheckCommand): Promise<readonly Find
   const unavailable = (await unavailableParts(app)).map((name) =>
     `the ${name} does not respond: start the ${name}, or correct its address`
   );
-  // With `actAs`, the role of the service needs no rights to the tables.
+  // With `actAs`, statements run as the caller's role, so the service's own role is not tested.
   const isTried = unavailable.length === 0 && config.actAs === undefined;
   const forbidden = isTried ? await forbiddenWrites(config) : [];
   await app.close();
-  // Without a configuration, no table can differ from its declaration, so notices are no findings.
+  // A database without a configuration has no declared tables. Its notices are no errors then.
   const level = start.database === null ? "finding" : "notice";
   return [
     ...findings,
@@ -68,7 +68,7 @@ async function startStrictly(
   }
 }
 
-/** Returns the configurations to start with until one is accepted, the strictest first. */
+/** Returns the configurations with which the check tries to start the app, the strictest first. */
 function attemptsOf(config: OpenConfig, production?: boolean): readonly OpenConfig[] {
   const { samples = [] } = config.auth ?? {};
   const users = samples.length > 0 ? [samples] : [[madeUp], []];

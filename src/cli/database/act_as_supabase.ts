@@ -13,7 +13,7 @@ export interface SupabaseRoles extends Pick<AppConfig, "actAs" | "auth"> {
 /** The roles of callers. Tokens for other roles, such as `service_role`, are refused. */
 const roles: readonly string[] = ["anon", "authenticated"];
 
-/** Supabase's tokens identify users. Throws an Error if no key to verify tokens is configured. */
+/** Accepts Supabase's tokens. Throws an Error if no key to verify the tokens is configured. */
 export function actAsSupabase({ environment }: Pick<Runtime, "environment">): SupabaseRoles {
   const secret = environment("SUPABASE_JWT_SECRET") || undefined;
   const url = environment("SUPABASE_URL") || undefined;

@@ -29,7 +29,7 @@ export async function configOfSource(
   });
   return {
     ...served,
-    // The app encrypts nothing. A random secret prevents the warning about a missing secret.
+    // A random secret prevents the warning about a missing secret. Nothing is encrypted with it.
     secret: runtime.random.bytes(32).toBase64(),
   };
 }

@@ -18,7 +18,7 @@ export interface Recording {
   readonly streams: string;
 }
 
-/** Records changes by triggers (if requested), by the service, or not, as the rights permit. */
+/** Lets triggers record changes, if requested. Otherwise the service does, or nobody may. */
 export async function decideRecording(
   { driver }: Database,
   tables: readonly TableInfo[],

@@ -57,7 +57,7 @@ interface ServeDatabaseOptions {
   readonly acting?: SupabaseRoles | null;
 }
 
-/** Read-only unless `writable` is set. Throws an Error with one sentence if there is no table. */
+/** Opens a database, read-only unless `writable` is set. Throws an Error if it has no table. */
 export async function serveDatabase(
   place: string,
   options: ServeDatabaseOptions,
@@ -78,7 +78,7 @@ export async function serveDatabase(
   };
   const read = options.isReread === true ? await withRemainingKeys(db, wanted, observe) : wanted;
   const { tables, functions } = await findTables(db, read, runtime);
-  // If callers have database roles, the limits of the connection's role do not matter.
+  // If callers have database roles, the limits of the connection's own role do not matter.
   const limitsOf = async (some: readonly TableInfo[]) =>
     acting === null ? await readRoleLimits(db.driver, some) : new Map<TableInfo, RoleLimits>();
   const limits = await limitsOf(tables);
@@ -208,7 +208,7 @@ function definition(
   return resource(table, options);
 }
 
-/** Volatile functions need the right to write, unless row-level policies determine the rights. */
+/** Callers of volatile functions must be writers, unless row-level policies decide. */
 function functionsResource(
   functions: Introspection["functions"],
   tables: readonly TableInfo[],

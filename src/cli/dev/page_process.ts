@@ -9,7 +9,7 @@ export async function startPage(folder: string, clock: Clock) {
   await lockPage(folder);
   const port = findFreePort();
   const address = ["--host", "127.0.0.1", "--port", String(port), "--strictPort"];
-  // Vite would print its own address, which is not the address of the page.
+  // Without these options, Vite prints its own address. The page has the service's address.
   const quiet = ["--clearScreen=false", "--logLevel=warn"];
   const args = ["run", "--silent", "dev", "--", ...address, ...quiet];
   const child = new Deno.Command(isWindows ? "npm.cmd" : "sh", {

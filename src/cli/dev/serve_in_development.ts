@@ -57,17 +57,19 @@ function missingModule(error: unknown): string | null {
   return url === undefined ? null : fileURLToPath(url);
 }
 
-/** Restarts when the missing module exists, because Deno does not watch missing files. */
+/** Lets Deno restart this process when a missing module exists, which Deno does not watch. */
 async function restartWith(module: string, configuration: string, clock: Clock): Promise<void> {
   while (!await pathExists(module)) {
     await new Promise<void>((resolve) => clock.after(200, resolve));
   }
-  // Deno takes a changed modification time for a save of the configuration.
+  // Deno watches the configuration. A new modification time counts as a save of the file.
   const seconds = clock.now() / 1_000;
   await Deno.utime(configuration, seconds, seconds);
 }
 
-/** Writes the types of the service into the page. An unchanged file does not reload the page. */
+/**
+ * Writes the service's types into the page, unless they are unchanged: a write reloads the page.
+ */
 async function writeTypes(app: App, folder: string): Promise<void> {
   const place = `${folder}${await pathExists(`${folder}/src`) ? "/src" : ""}/api.d.ts`;
   const text = writeApiTypes(app.schema());

@@ -21,7 +21,7 @@ export interface Origin {
   readonly clone: string | null;
 }
 
-/** Returns the origin for the URL of the main module, which is no `.ts` file in the npm package. */
+/** Finds the origin by the URL of the main module. In the npm package, this is no `.ts` file. */
 export function originOf(program: string): Origin {
   const url = new URL(program);
   if (url.protocol !== "file:") return { kind: "jsr", clone: null };
@@ -36,7 +36,7 @@ export function packedClient(clone: string, version: string): string {
 
 export function starterFiles(options: StarterOptions): ReadonlyMap<string, string> {
   const { name, database, secret, web, origin: { kind } } = options;
-  // The cast is safe: a test compares the bundle with the files.
+  // The cast is safe: a test compares the bundle, an object of paths and contents, with the files.
   const sources = JSON.parse(
     new TextDecoder().decode(gunzipSync(Uint8Array.fromBase64(bundledStarter))),
   ) as Readonly<Record<string, string>>;
@@ -50,16 +50,18 @@ export function starterFiles(options: StarterOptions): ReadonlyMap<string, strin
   }
   const example = files.get(".env.example") ?? "";
   const own = example.replace(/^SERVICE_SECRET=.*$/m, `SERVICE_SECRET=${secret}`);
-  // A function, because `$` has a meaning in a replacement string.
+  // A string would not be inserted as it is, because `replace` interprets `$` in a string.
   const line = () => `DATABASE='${database}'`;
   files.set(".env", database === null ? own : own.replace(/^DATABASE=.*$/m, line));
   return files;
 }
 
-/** The folder with the files that, in a project for npm, replace files of the same names. */
+/** The folder whose files replace the files of the same name if a project uses npm. */
 const npmFolder = "npm/";
 
-/** Replaces `deno task`, which cannot start the Deno that npm has installed. */
+/**
+ * Uses npm's commands in place of `deno task`, which cannot start the Deno that npm has installed.
+ */
 function inNpm(text: string): string {
   return text.replaceAll("deno task cli", "npx resource-api")
     .replaceAll(/deno task (\w+)/g, "npm run $1")

@@ -87,7 +87,9 @@ export async function migrateDatabase(
   dialogue.print(isApplied ? "Done." : "Another process has done it.", { isApplied });
 }
 
-/** For a check, runs all files in an empty database. Otherwise throws if a file has not run yet. */
+/**
+ * With `check`, runs all files in an empty database. Otherwise throws if a file has not run yet.
+ */
 async function prepareFiles(run: FilesRun, check: boolean): Promise<void> {
   const { driver, folder } = run;
   if (check) {

@@ -4,7 +4,9 @@ import type { Database } from "../../db/database.ts";
 import type { WrittenPart } from "../../db/engine/migrations_engine.ts";
 import type { MigrationPlan, MigrationStep } from "../../db/migrations/migration_plan.ts";
 
-/** Writes a plan to SQL files. A second file contains the statements that must commit alone. */
+/**
+ * Writes a plan to SQL files. Statements that must run without a transaction have their own file.
+ */
 export async function writePlan(
   { steps }: MigrationPlan,
   { db, folder, name }: { readonly db: Database; readonly folder: string; readonly name: string },

@@ -101,7 +101,7 @@ class ReopeningService {
       await this.#comparing;
       await app.close();
     };
-    // The app needs no `hangUp`: SIGHUP opens a new app, which lists the files of the page again.
+    // The app's own `hangUp` is removed: at SIGHUP, a new app opens and reads the page's files.
     return { ...opened, app: { ...app, close, hangUp: undefined }, current: () => this.#check() };
   }
 
@@ -122,7 +122,7 @@ class ReopeningService {
     let opened: OpenService | null = null;
     const tablesChanged = async () => {
       await this.#outside(() => this.#check());
-      // A comparison in progress counts as a change: it may still be opening the next app.
+      // While a comparison runs, it may be opening the next app. This app then counts as outdated.
       const isReplaced = this.#opened !== null && this.#opened !== opened;
       return isReplaced || this.#comparing !== null;
     };
@@ -159,8 +159,8 @@ class ReopeningService {
   }
 
   /**
-   * Any client can cause checks, so only one runs at a time, for at most 10 % of the time. A
-   * running check may have begun before the tables changed, so a request waits for the next check.
+   * Returns the next check. A running check may have begun before the tables changed, so callers do
+   * not share it. Any client can cause checks, so only one runs at a time, with a pause after each.
    */
   #check(): Promise<void> {
     return this.#nextCheck ??= this.#checkAfter(this.#lastCheck);
@@ -184,7 +184,7 @@ class ReopeningService {
     this.#checksFrom = to + Math.min(9 * (to - from), maxRestMs);
     const isOther = this.#isAsked || (now !== null && now !== this.#version);
     if (isOther && !this.#isClosed) this.#comparing ??= this.#compareTables(now);
-    // An earlier check may have started a comparison that is still running.
+    // Also waits for a comparison that an earlier check has started.
     await this.#ended(this.#comparing);
   }
 
@@ -192,7 +192,8 @@ class ReopeningService {
     try {
       await this.#compare(version);
     } catch (error) {
-      // Without a version, the next check compares again. It runs after a longer pause.
+      // After null, every version counts as a change, so the next check (after a pause) compares
+      // again.
       this.#version = null;
       this.#checksFrom = this.#runtime.clock.elapsedMs() + restAfterFailureMs;
       this.#options.runtime.observe(
@@ -205,7 +206,9 @@ class ReopeningService {
     }
   }
 
-  /** Compares the tables. The next check finds changes that are newer than `version`. */
+  /**
+   * Opens a new app if the tables have changed. `version` was read before, so later changes differ.
+   */
   async #compare(version: string | null): Promise<void> {
     const service = this.#opened?.service;
     const isAsked = this.#isAsked;
@@ -236,7 +239,7 @@ function mayBeOfChange(observation: Observation): boolean {
   if (observation.kind === "value_does_not_fit") return true;
   let error: unknown = "error" in observation ? observation.error : null;
   for (let depth = 0; error instanceof Error && depth < 5; depth++, error = error.cause) {
-    // A `schema-changed` problem without a DatabaseError comes from a check, so it requires none.
+    // Without a DatabaseError, this problem is the result of a check, so no other check is needed.
     const isFound = error instanceof Problem && error.slug === "schema-changed";
     if (isFound && error.cause instanceof DatabaseError) return true;
     if (error instanceof DatabaseError && error.kind === "other") return true;
@@ -244,7 +247,7 @@ function mayBeOfChange(observation: Observation): boolean {
   return false;
 }
 
-/** The beginning of the notice about a page that is missing when the app is opened again. */
+/** The beginning of the notice if no new app can open because the page is missing. */
 const kept = "the service and its page stay as they are:";
 
 const watchMs = 2_000;
@@ -258,7 +261,7 @@ const maxWaitMs = 2_000;
 
 interface SharedSecret {
   readonly secret: string;
-  /** The end of "cursors end with …" in the notice about random secrets. Null for no notice. */
+  /** Completes "cursors end with …" in the notice that secrets are random. Null for no notice. */
   readonly endsWith: string | null;
 }
 

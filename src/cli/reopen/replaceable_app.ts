@@ -47,7 +47,7 @@ export function reopeningApp(first: App, checks: SchemaChecks): ReplaceableApp {
     if (response.status >= 500) await checks.ended();
     else if (isUnknown(response, request, asked.app)) await checks.current();
     else return response;
-    // If the tables changed and then changed back, the app is the same, but the version is not.
+    // If the tables changed and then changed back, no new app opened, but the version differs.
     const isOther = response.status >= 500 && checks.version() !== version;
     if (current === asked && !isOther) return response;
     if (!reads.has(request.method)) {

@@ -3,7 +3,7 @@ import type { TablesChanged } from "../../runtime/observations/tables_changed.ts
 import type { Introspection } from "../../db/introspection.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
-/** The tables and functions of a database by name: equal strings for equal definitions. */
+/** A definition of each table and function of a database, by name. Equal strings mean no change. */
 export type TableStates = ReadonlyMap<string, string>;
 
 export function describedTables(

@@ -13,7 +13,7 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 
 export const lemonSqueezyName = "lemon-squeezy";
 
-/** Derives the delivery's id from event name, object and change time, because events have no id. */
+/** Reads an event. Its id is a hash of its name, object and time, because events have no id. */
 export function readLemonSqueezyEvent(body: JsonFields): VendorDelivery {
   const [meta, data] = [body.at("meta"), body.at("data")];
   const attributes = data.at("attributes");
@@ -92,7 +92,7 @@ function orderPayment({ id, attributes }: EventObject): VendorPayment {
   };
 }
 
-/** Returns the members of an invoice's event, which names no variant and so has no prices. */
+/** Returns the payment of an invoice. Its prices are empty, because the event names no variant. */
 function invoiceFacts(
   { id, attributes }: EventObject,
 ): Pick<VendorEvent, "payment" | "subscriptionId"> {

@@ -227,7 +227,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   };
 }
 
-/** Without `credit_to_balance`, credit can be a proration, so {@link isMostlyCredit} decides. */
+/** Returns true if credit paid a change. Only `credit_to_balance` tells credit from a proration. */
 function isPaidByCredit(totals: JsonFields): boolean {
   const [total, cash] = [totals.number("total"), totals.number("grand_total")];
   if (totals.number("credit_to_balance") === undefined) return isMostlyCredit(cash, total);
@@ -237,7 +237,7 @@ function isPaidByCredit(totals: JsonFields): boolean {
 function linePrice(item: JsonFields): readonly PaidPrice[] {
   const id = item.at("price").text("id") ?? item.text("price_id");
   if (id === undefined) return [];
-  // A rate of 1 means a whole period. A change of the interval starts a whole period, too.
+  // A rate of 1 means that the line bills a whole period. A new interval starts such a period.
   const proration = item.at("proration");
   const rate = Number(proration.text("rate") ?? proration.number("rate") ?? 1);
   const amount = item.at("totals").number("total");

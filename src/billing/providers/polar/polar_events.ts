@@ -18,7 +18,7 @@ export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
     id,
     occurredAt,
     raw: body.value,
-    // The account is trusted: a checkout link's URL can set only `reference_id` and `utm_…`.
+    // A buyer cannot set the account: a link's URL can set only `reference_id` and `utm_…`.
     isMetadataOfServer: true,
     metadata: {
       ...(externalId === undefined ? {} : { accountId: externalId }),
@@ -83,7 +83,7 @@ function isPaidByCredit(data: JsonFields): boolean {
   return total <= 0 || due < total;
 }
 
-/** An order has one product. Returns an empty list if neither product nor price has an id. */
+/** Returns the price of an order, which has one product. Empty if the order names no ids. */
 function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const items = data.list("items");
   const whole = items.filter((item) => item.flag("proration") !== true);
@@ -92,7 +92,7 @@ function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const amounts = whole.map((item) => item.number("amount") ?? NaN);
   const discount = data.number("discount_amount") ?? 0;
   const sum = amounts.reduce((sum, amount) => sum + amount, -discount);
-  // A credit (an item with a negative amount) reduces `total`, but not the price in `sum`.
+  // A credit (an item with a negative amount) reduces `total`. It does not reduce `sum`.
   const hasCredit = items.some((item) => (item.number("amount") ?? 0) < 0);
   const amount = hasCredit && whole.length > 0 && !Number.isNaN(sum) ? sum : total;
   const isChange = data.text("billing_reason") === "subscription_update";

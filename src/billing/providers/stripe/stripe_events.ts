@@ -12,7 +12,7 @@ import { unreadableDelivery } from "../webhook_signature.ts";
 
 export const stripeName = "stripe";
 
-/** Accepts formats of API versions before 2025, because a webhook endpoint keeps its version. */
+/** Reads an event. Old endpoints still receive the event formats of API versions before 2025. */
 export function readStripeEvent(event: JsonFields): VendorDelivery {
   const [id, type] = [event.text("id"), event.text("type")];
   const occurredAt = utcOfSeconds(event.number("created"));
@@ -136,7 +136,7 @@ function isProration(line: JsonFields): boolean {
       .some((kind) => parent.at(kind).flag("proration") === true);
 }
 
-/** Returns the prices. One invoice can bill a new period and a proration of the old price. */
+/** Returns the prices of an invoice, which can bill a new period and a change of the old price. */
 export function invoicePrices(
   invoice: JsonFields,
   lines: readonly JsonFields[],
@@ -207,8 +207,8 @@ function sessionPayment(session: JsonFields): EventFacts {
 }
 
 /**
- * Intents of current API versions do not name their invoice, whose event grants the credits. So an
- * intent without prices and account in its metadata counts as the intent of an invoice.
+ * Returns the payment of a PaymentIntent. A current API version does not show if the intent belongs
+ * to an invoice. The service assumes so if its metadata has neither prices nor an account.
  */
 function intentFacts(intent: JsonFields): EventFacts {
   const id = intent.text("id");

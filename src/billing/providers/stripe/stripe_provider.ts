@@ -170,7 +170,9 @@ async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
   }, { idempotencyKey: report.idempotencyKey });
 }
 
-/** Reads all prices: an event has at most ten lines, and the event of a payment link has none. */
+/**
+ * Reads all prices from the API: an event contains at most ten, and a payment link's event none.
+ */
 async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonly PaidPrice[]> {
   const object = new JsonFields(raw).at("data").at("object");
   const [id, kind] = [object.text("id"), object.text("object")];
