@@ -153,9 +153,7 @@ export function isCommandName(name: string): name is CommandName {
 
 export const commandNames: readonly string[] = Object.keys(commands);
 
-/**
- * Returns what `--help` or `help COMMAND` prints. `program` is the command to start the program.
- */
+/** Returns the output of `--help` or `help COMMAND`, which names the command `program`. */
 export function helpOf(program: string, command: CommandName | null): string {
   if (command !== null) {
     return `${commands[command][1]}\n\nWrite ${program} before a command. ${exits}`;

@@ -273,7 +273,6 @@ function requireEmail(given: string, spelling = normalizeEmail): string {
   throw new Error(`"${given}" is no e-mail address`);
 }
 
-/** Prints the list as JSON, or as a table whose first row is the header. */
 function printList(
   list: readonly object[],
   json: boolean,

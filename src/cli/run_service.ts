@@ -148,7 +148,7 @@ function exampleCommand(url: string, rights: CliRights | null): string {
   return `curl -g${header} ${shellQuote(url)}`;
 }
 
-/** For a POSIX shell: single quotes make all other characters literal. */
+/** Quotes a string for a POSIX shell, in which single quotes make all other characters literal. */
 export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

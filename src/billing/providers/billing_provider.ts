@@ -179,9 +179,7 @@ export interface BillingProvider {
   reportUsage?(report: UsageReport): Promise<void>;
   /** Returns the current state of a subscription whose invoices name no prices; null if unknown. */
   readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
-  /**
-   * Returns all prices of a payment whose event lacks prices; empty if the payment has too many.
-   */
+  /** Returns all prices of a payment whose event lacks prices; empty if there are too many. */
   readTerms?(subscriptionId: string): Promise<ReadTerms | null>;
   /** Returns all prices of a payment whose event lacks prices, or none if too many exist. */
   findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
@@ -212,9 +210,7 @@ export const providerOptionRules = {
   timeoutMs: timerMs().default(10_000),
 } satisfies Described<ProviderOptions>;
 
-/**
- * Defines an option for a secret. Rejects spaces and line breaks, which come from faulty copying.
- */
+/** Defines an option for a secret. Rejects spaces and line breaks as errors of copying. */
 export function keyOption(): Option<string | undefined> {
   return testedValue<string>(
     "a string as the provider gave it, without spaces",

@@ -119,9 +119,7 @@ function lineOf(
 
 export interface SubscriptionTerms
   extends Pick<BillingSubscription, "priceId" | "quantity" | "currentPeriodEnd"> {
-  /**
-   * Start time of this price and quantity, in RFC 3339; "" for those at the subscription's start.
-   */
+  /** Start of this price and quantity, in RFC 3339; "" if they applied from the beginning. */
   readonly since: string;
   readonly heldFrom?: string;
   readonly heldUntil?: string;

@@ -5,7 +5,6 @@ import { requireTableInfo } from "../../resource/define/resource_definition.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { columnOf, type Fragment, sql, tableName, toStatement } from "../../sql/fragment.ts";
 
-/** Returns a message for each write that a resource permits, but that the database forbids. */
 export async function forbiddenWrites({ db, resources }: OpenConfig): Promise<readonly string[]> {
   const messages: string[] = [];
   for (const { table, options } of resources) {

@@ -67,9 +67,7 @@ async function restartWith(module: string, configuration: string, clock: Clock):
   await Deno.utime(configuration, seconds, seconds);
 }
 
-/**
- * Writes the service's types into the page, unless they are unchanged: a write reloads the page.
- */
+/** Writes the types of the service into the page if they differ: a write reloads the page. */
 async function writeTypes(app: App, folder: string): Promise<void> {
   const place = `${folder}${await pathExists(`${folder}/src`) ? "/src" : ""}/api.d.ts`;
   const text = writeApiTypes(app.schema());

@@ -5,7 +5,6 @@ import { pathExists } from "../path_exists.ts";
 import type { InitCommand } from "./init_arguments.ts";
 import { originOf, packedClient, starterFiles } from "./starter_files.ts";
 
-/** Writes a new project, and prints how to start it. Asks nothing, and installs nothing. */
 export async function runInitCommand(
   { folder, web, database }: InitCommand,
   { url, version }: Readonly<Record<"url" | "version", string>>,

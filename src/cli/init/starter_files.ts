@@ -59,9 +59,7 @@ export function starterFiles(options: StarterOptions): ReadonlyMap<string, strin
 /** The folder whose files replace the files of the same name if a project uses npm. */
 const npmFolder = "npm/";
 
-/**
- * Uses npm's commands in place of `deno task`, which cannot start the Deno that npm has installed.
- */
+/** Uses npm's commands: `deno task` cannot start the Deno that npm has installed. */
 function inNpm(text: string): string {
   return text.replaceAll("deno task cli", "npx resource-api")
     .replaceAll(/deno task (\w+)/g, "npm run $1")

@@ -87,9 +87,7 @@ export async function migrateDatabase(
   dialogue.print(isApplied ? "Done." : "Another process has done it.", { isApplied });
 }
 
-/**
- * With `check`, runs all files in an empty database. Otherwise throws if a file has not run yet.
- */
+/** If `check`, runs all files in an empty database. Otherwise throws if a file has not run. */
 async function prepareFiles(run: FilesRun, check: boolean): Promise<void> {
   const { driver, folder } = run;
   if (check) {

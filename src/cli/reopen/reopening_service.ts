@@ -192,8 +192,7 @@ class ReopeningService {
     try {
       await this.#compare(version);
     } catch (error) {
-      // After null, every version counts as a change, so the next check (after a pause) compares
-      // again.
+      // After null, any version counts as a change: the next check compares, after a pause.
       this.#version = null;
       this.#checksFrom = this.#runtime.clock.elapsedMs() + restAfterFailureMs;
       this.#options.runtime.observe(
@@ -206,9 +205,7 @@ class ReopeningService {
     }
   }
 
-  /**
-   * Opens a new app if the tables have changed. `version` was read before, so later changes differ.
-   */
+  /** Opens a new app if the tables changed. The next check finds changes after `version`. */
   async #compare(version: string | null): Promise<void> {
     const service = this.#opened?.service;
     const isAsked = this.#isAsked;

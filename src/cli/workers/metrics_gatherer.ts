@@ -42,7 +42,7 @@ export class MetricsGatherer {
     asker.send({ kind: "gathered", question, readings });
   }
 
-  /** For a worker that does not respond, the last readings are used. */
+  /** Asks a worker for its readings. If it does not respond in time, its last readings remain. */
   async #measure(worker: MeasuredWorker): Promise<void> {
     const order = ++this.#orders;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -53,5 +53,5 @@ export class MetricsGatherer {
   }
 }
 
-/** How long a reading waits for a worker, in ms: longer than a worker waits for its database. */
+/** How long to wait for the readings of a worker, in ms. A worker waits less for its database. */
 const waitMs = 2_000;

@@ -1,6 +1,6 @@
 import type { MetricReading } from "../../metrics/metric_reading.ts";
 
-/** Marks a number that JSON lacks. No label of a metric has this name. */
+/** Marks a number for which JSON has no notation, such as NaN. No metric's label has this name. */
 const packed = "$number";
 
 export function packReadings(readings: readonly MetricReading[]): string {

@@ -1,11 +1,11 @@
 import type { LeftOutSocket } from "./worker_process.ts";
 
 /**
- * Selects which sockets of a shared port (`SO_REUSEPORT`) receive new connections, by a filter that
- * the kernel runs for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). `leftOut` excludes a
- * socket until its queue is empty, because closing it would reset the connections in the queue;
- * null excludes none. `leftOut` has the number of sockets, and the socket's index in the order in
- * which the sockets began to listen. When a socket closes, the last socket gets its index.
+ * Makes the kernel distribute the new connections of a shared port (`SO_REUSEPORT`) by a filter
+ * program (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). The socket `leftOut` then receives none, so that
+ * its queue empties: closing it earlier would reset the connections in the queue. Null excludes no
+ * socket. The index in `leftOut` counts the sockets in the order in which they began to listen.
+ * When a socket closes, the last socket gets its index.
  */
 export function filterPort(port: number, leftOut: LeftOutSocket | null): void {
   attach(listenerOf(port), leftOut === null ? byHash : allBut(leftOut));
@@ -32,7 +32,7 @@ const [solSocket, attachProgram] = [1, 51];
 /** Instructions of classic BPF: code, jump if true, jump if false, operand. */
 type BpfProgram = readonly (readonly [code: number, then: number, otherwise: number, k: number])[];
 
-/** No socket has this index, so the kernel chooses a socket by a hash of the addresses. */
+/** Returns an index that no socket has. The kernel then chooses by a hash of the addresses. */
 const byHash: BpfProgram = [[0x06, 0, 0, 0xffff_ffff]];
 
 function allBut({ without: index, of }: LeftOutSocket): BpfProgram {

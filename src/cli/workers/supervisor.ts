@@ -34,7 +34,7 @@ export class WorkerGroup {
     return this.#isStopping;
   }
 
-  /** Rejects with {@link WorkerEnded}, or with an Error if the first worker cannot use the port. */
+  /** Starts a worker. Rejects if the worker ends, or if the first one cannot use the port. */
   async start(number: number): Promise<WorkerProcess> {
     const worker = this.#spawn(number);
     await this.#listen(worker);
@@ -204,7 +204,7 @@ export class Supervisor {
     }
   }
 
-  /** Returns false if the old worker remains. */
+  /** Replaces a worker. Returns false if the replacement failed, so that the old worker remains. */
   async #replace(slot: Slot): Promise<boolean> {
     const old = slot.worker;
     if (old.hasEnded()) return true;
@@ -228,7 +228,7 @@ export class Supervisor {
   }
 }
 
-/** A worker that runs for fewer milliseconds counts as ended quickly. */
+/** A worker that ran for less than this time, in milliseconds, has ended quickly. */
 const quickMs = 10_000;
 
 /** If this many workers in sequence have ended quickly, and none runs, no more are started. */

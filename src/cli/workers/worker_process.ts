@@ -18,7 +18,7 @@ export class WorkerEnded extends Error {
   }
 }
 
-/** A worker process. The promise of a report rejects if the worker ends before the report. */
+/** A worker process. Its promises reject if it ends before it has sent the awaited report. */
 export type WorkerProcess = ReturnType<typeof startWorker>;
 
 interface WorkerEvents {
@@ -26,7 +26,7 @@ interface WorkerEvents {
   onListening(port: number): void;
   onLeft(): void;
   onReadings(report: ReadingsReport): void;
-  /** Called after the last report. */
+  /** Called when no more reports can arrive. */
   onDisconnected(): void;
 }
 
@@ -124,9 +124,9 @@ export type WorkerReport =
 
 export interface ReadingsReport {
   readonly kind: "readings";
-  /** The number of the supervisor's order that requested the metrics, or null. */
+  /** The number of the supervisor's order; null if the worker reports without an order. */
   readonly order: number | null;
-  /** The number of the question if the worker asks for the readings of all workers, or null. */
+  /** The number of the worker's request for the readings of all workers; null without a request. */
   readonly question: number | null;
   readonly readings: string;
 }

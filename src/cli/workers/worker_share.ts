@@ -18,7 +18,7 @@ export function shareVariable(share: WorkerShare): Record<string, string> {
   return { [variable]: JSON.stringify(share) };
 }
 
-/** Null if this process is no worker. Removes the data from the environment of child processes. */
+/** Takes the worker's data out of the environment. Returns null if this process is no worker. */
 export function takeShare(): WorkerShare | null {
   if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") return null;
   const text = Deno.env.get(variable);

@@ -37,7 +37,7 @@ export interface CreateAuthOptions {
 export interface Auth extends Store<AuthState> {
   /** Reads the current user again. The store also does this when the page becomes visible. */
   refresh(): Promise<AuthUser | null>;
-  /** Signs up. Returns the user, or null if the user must first follow the link in a mail. */
+  /** Creates the account with a mail's token. Needs `password` if another browser signed up. */
   signUp(account: Login & { readonly name?: string | undefined }): Promise<AuthUser | null>;
   /** Creates the account with a mail's token. Needs `password` unless this browser signed up. */
   verify(link: { readonly token: string; readonly password?: string | undefined }): Promise<void>;
@@ -111,7 +111,7 @@ export function createAuth(api: HasHandle, { onToken }: CreateAuthOptions = {}):
       if (error.status === 401 && store.get().user) refresh().catch(() => {});
       throw error;
     });
-    // With `next`, the user has another step to do, and the session has not changed.
+    // If `next` is set, the user must take another step first, and the session has not changed.
     if (!next) {
       version++;
       onToken?.(token);

@@ -8,7 +8,7 @@ import type { ClientRequest, Transport } from "../../api/transport.ts";
 export type RowWrites = ReturnType<typeof createRowWrites>;
 
 interface WaitingWrite {
-  /** Number of requested streams when the service confirmed the write; `Infinity` until then. */
+  /** Number of streams requested before the service confirmed this write; `Infinity` until then. */
   askedBefore: number;
   done(): void;
 }
@@ -17,7 +17,7 @@ export function createRowWrites(transport: Transport) {
   const { randomId, after } = transport.environment;
   const waiting = new Map<string, WaitingWrite>();
   const lanes = new Map<string, Promise<void>>();
-  /** The new ETag after each of this client's writes, by the previous ETag and the row's key. */
+  /** Maps the ETag before each of this client's writes (and the row's key) to the ETag after it. */
   const nextTags = new Map<string, string>();
   let hasStream = false;
 
@@ -32,7 +32,7 @@ export function createRowWrites(transport: Transport) {
     const next = answer.headers.get("etag");
     if (!tag || !next) return;
     nextTags.set(`${plainTag(tag)} ${key}`, next);
-    // If a row returns to an earlier ETag, the old entry of that ETag would cause an endless loop.
+    // If a row got an earlier ETag again, `currentTag` would follow the old entry forever.
     nextTags.delete(`${plainTag(next)} ${key}`);
   }
 
@@ -54,7 +54,7 @@ export function createRowWrites(transport: Transport) {
         await own;
         write.askedBefore = openListsOf(transport).asked;
         if (!hasStream) return;
-        // If the row does not match the filter, only the rows of a new stream confirm the write.
+        // No event reports a row outside of the filter, so a new stream must confirm the write.
         const cancel = after(lateMs, () => connectionOf(transport).reopen());
         await isSeen;
         cancel();
@@ -68,7 +68,9 @@ export function createRowWrites(transport: Transport) {
     begin() {
       hasStream = true;
     },
-    /** Completes the writes in `echoes`, and all confirmed before stream `asked` was requested. */
+    /**
+     * Completes writes with an id in `echoes`, or confirmed before the request of stream `asked`.
+     */
     committed(asked: number, echoes: ReadonlySet<string>) {
       for (const [id, { askedBefore, done }] of waiting) {
         if (echoes.has(id) || asked > askedBefore) done();

@@ -140,7 +140,7 @@ interface SyncedRowsOptions<Key> {
   getKey(row: LiveRow): Key;
 }
 
-/** Copies a stream's rows into a collection, in one transaction up to each resume token. */
+/** Copies a stream's rows into a collection. Each resume token commits the changes before it. */
 class SyncedRows<Row, Key> implements Subscriber {
   readonly path: string;
   readonly #options: SyncedRowsOptions<Key>;

@@ -6,11 +6,13 @@ import { type EventFields, maxSilenceMs, readStream } from "./live_stream.ts";
 import { openListsOf } from "./open_lists.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** Keeps one stream open. A change of its subscribers opens a new stream at their resume tokens. */
+/** Shares one stream among subscribers. If they change, a new stream continues at their tokens. */
 export class DirectConnection implements LiveConnection {
   readonly #transport: Transport;
   readonly #page: PageEnvironment;
-  /** The earliest time of each subscriber's next request; `Infinity` to wait for `reconnect`. */
+  /**
+   * The earliest time of each subscriber's next request; `Infinity` until `reconnect` is called.
+   */
   readonly #members = new Map<Subscriber, number>();
   #overflow: DirectConnection | undefined;
   #stream: AbortController | null = null;
@@ -83,7 +85,7 @@ export class DirectConnection implements LiveConnection {
     this.#stream = this.#asking = null;
     this.#heardAt = 0;
     for (const [member, notBefore] of this.#members) {
-      // After a refusal, a waiting subscriber keeps the status and the error of the refusal.
+      // A subscriber that was refused waits, and keeps the status and the error of its refusal.
       if (notBefore <= this.#page.now()) {
         member.receive({ type: "status", status, error: error ?? null });
       }
@@ -130,14 +132,14 @@ export class DirectConnection implements LiveConnection {
     }
     const isAsking = this.#asking === own;
     if (this.#stream !== own && !isAsking) return;
-    // If the service has refused all lists of a stream, the end of the stream is not a failure.
+    // If each list of the stream has been refused or ended, the end of the stream is no failure.
     if (!isAsking && !asking.some((member) => members.get(member)! < now())) {
       this.#stream = null;
       return;
     }
     this.#failures = now() - openedAt > longLifeMs ? 0 : this.#failures + 1;
     const [status, delay] = this.#after(error);
-    // If the stream for a changed set of subscribers fails to open, the old stream continues.
+    // If a new stream for changed subscribers fails to open, the old stream continues.
     if (!isAsking || this.#stream === null || status !== "stale") {
       this.#stop(status === "stale" && !isOnline() ? "offline" : status, error);
     }
@@ -152,7 +154,7 @@ export class DirectConnection implements LiveConnection {
     this.#openAt(0);
   }
 
-  /** Passes an event of a stream to its subscriber. Returns the subscriber of the next event. */
+  /** Passes an event to its subscriber. Returns the subscriber of the events that follow. */
   #take(
     { data, id, retry }: EventFields,
     current: Subscriber | undefined,
@@ -170,7 +172,7 @@ export class DirectConnection implements LiveConnection {
       } else if (message.type === "ended") this.#postpone(member);
       else if (message.type === "refused") {
         const { status, problem, retryAfter } = message;
-        // The product is NaN or 0 if the service requests no delay.
+        // Without a delay from the service, the product is NaN or 0, which becomes null.
         const facts = { status, retryAfterMs: retryAfter! * 1_000 || null };
         this.#postpone(member, errorOfProblem(problem, facts));
       } else member.receive(message);
@@ -191,7 +193,7 @@ export class DirectConnection implements LiveConnection {
     const isLimit = error?.status === 429;
     // Without a problem document, `code` is undefined, and `undefined < 500` is false.
     const code = error?.problem?.status;
-    // After a refusal with `retryAfter`, e.g. of an expensive query, the client tries again.
+    // A refusal with a `retryAfter`, for instance of an expensive query, is temporary.
     if (code! < 500 && code !== 408 && !isLimit && !error?.retryAfterMs) {
       return [code === 401 ? "needs-auth" : "closed", Infinity];
     }

@@ -27,13 +27,13 @@ export interface LiveListQuery<
   Filter extends FilterInput = FilterInput,
   Order extends ListNotString<OrderInput<FieldOf<R>>> = ListNotString<OrderInput<FieldOf<R>>>,
 > extends RowsQuery<R, Fields, Included, Filter> {
-  /** The order, as in a list request, then by key. NULL is last. The fields are always selected. */
+  /** Fields to sort by, then the key. NULL is last. Rows contain these fields despite `select`. */
   readonly orderBy?: Order | undefined;
   /** The maximum number of rows, from the start of the order. Default: all rows. */
   readonly limit?: number | undefined;
 }
 
-/** The query of a live list, its seed, and a test for the unconfirmed rows that it shows. */
+/** The query of a live list, its seed, and the test `accepts` for rows with unconfirmed writes. */
 export interface LiveListOptions<
   R extends ApiResource = ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
@@ -44,8 +44,8 @@ export interface LiveListOptions<
   /** The result of `prefetch`, for instance from a server. The list starts with these rows. */
   readonly seed?: LiveSeed | undefined;
   /**
-   * Returns true if a row with an unconfirmed write belongs to the list. Default: the filter's
-   * result. If only the service knows it, new rows do not belong to the list, and changed rows do.
+   * Returns true if the list shows a row that has an unconfirmed write. Default: the client tests
+   * the filter. If only the service can test it, the list shows changed rows and no new rows.
    */
   readonly accepts?: ((row: R["row"]) => boolean) | undefined;
 }
@@ -110,7 +110,7 @@ export function liveList<
 
   const [store, change] = createStore<LiveListState<object>>(() => {
     const shown = runSafely(() => lists.overlays?.shown(list), fail);
-    // Until the longer window has loaded (no token yet), the rows fill the previous limit.
+    // While more rows load, there is no token, and the rows can only fill the previous limit.
     const hasMore = set.rows.size >= (set.token ? wanted : set.limit!);
     return { items: set.items, pending: 0, ...shown, ...set.state, hasMore, loadMore };
   }, open);
@@ -119,7 +119,7 @@ export function liveList<
     leave();
     lists.all.add(list);
     const query = queryString({ filter, select: fields, include, limit: wanted, orderBy });
-    // A new subscriber object, so that events of the earlier subscription do not arrive.
+    // A new subscriber object receives no events of the earlier subscription.
     leave = connectionOf(transport).add({ ...list, path: path + "/subscribe" + query });
     return close;
   }
@@ -161,7 +161,7 @@ export function prefetch<R extends ApiResource>(
     const end = list.subscribe(({ error }) => {
       const seed = list.seed();
       if (seed === null && error === null) return;
-      // The store calls this listener before `subscribe` has returned `end`.
+      // `end` is not set yet, because the store calls this listener during `subscribe`.
       queueMicrotask(() => end());
       if (seed !== null) resolve(seed);
       else reject(error);

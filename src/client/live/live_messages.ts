@@ -11,9 +11,9 @@ export type LiveRow = Readonly<Record<string, unknown>>;
 export interface RowDescription {
   /** The fields of the primary key, in the order of the key. */
   readonly primaryKey: readonly string[];
-  /** The types of the readable fields. */
+  /** The values of fields that a new row's body omits: a constant default, or else NULL. */
   readonly types: FieldTypes;
-  /** The values of fields that the body of a new row omits: constant defaults, and NULL. */
+  /** The parsed filter of the list, for tests in the client. Absent without a filter. */
   readonly defaults?: LiveRow | undefined;
   /** The filter of the list, as `matchesDescribed` evaluates it. Absent without a filter. */
   readonly filter?: unknown;
@@ -47,7 +47,7 @@ export type LiveMessage =
   }
   | RowsEvent
   | AggregateEvent
-  /** The subscriber now has all changes up to this position in the change log. */
+  /** Confirms that the subscriber has all changes up to this position in the change log. */
   | TokenMessage
   | { readonly type: "status"; readonly status: LiveStatus; readonly error: ServiceError | null };
 
@@ -62,7 +62,7 @@ export type RowsEvent =
     readonly items: readonly LiveRow[];
     /** The row ids. Absent if the rows contain their complete keys. */
     readonly ids?: readonly LiveRowId[];
-    /** The maximum number of rows of a window. Absent for a list without a limit. */
+    /** The list's limit, which the service may have reduced. Absent for a list without a limit. */
     readonly limit?: number;
   }
   | { readonly type: "added" | "changed"; readonly id: LiveRowId; readonly item: LiveRow }
@@ -117,13 +117,13 @@ export type LiveStatus =
 
 export interface Subscriber {
   readonly path: string;
-  /** The token of the position up to which the subscriber has all changes; null without rows. */
+  /** The resume token: the subscriber has all changes up to it. Null before the first rows. */
   readonly set: { readonly token: string | null };
   receive(message: LiveMessage): void;
 }
 
 export interface LiveConnection {
   add(subscriber: Subscriber): () => void;
-  /** Opens a new stream. `isWaking`: also retries refusals, and ends a pause after failures. */
+  /** Opens a new stream. With `isWaking`, refused lists retry, and pauses after failures end. */
   reopen(isWaking?: boolean): void;
 }

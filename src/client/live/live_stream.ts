@@ -4,10 +4,10 @@ import type { Transport } from "../../api/transport.ts";
 export type EventFields = Readonly<Record<string, string | undefined>>;
 
 /**
- * Requests a stream of `POST /__service/live` and parses its server-sent events (WHATWG HTML,
- * 9.2.6), whose lines end in LF and which have one `data` line. Yields an empty list when the
- * response arrives, then the events of each chunk. Throws if the stream fails, is silent for too
- * long, or if `own` is aborted.
+ * Sends `POST /__service/live`, and parses the response's server-sent events (WHATWG HTML, 9.2.6),
+ * whose lines end in LF and which have one `data` line. Yields an empty list when the response
+ * arrives, then the events of each chunk. Throws if the stream fails, is silent for too long, or if
+ * the caller aborts `own`.
  */
 export async function* readStream(
   transport: Transport,
@@ -30,8 +30,8 @@ export async function* readStream(
       ...{ signal, timeoutMs: 0 },
     });
     yield [];
-    // A response without a body throws a `TypeError` here, and the client opens another stream. The
-    // signal is passed again, because Node's `fetch` may ignore it after the response.
+    // If there is no body, a `TypeError` is thrown here, and the client opens another stream.
+    // Node's `fetch` may ignore the signal after the headers, so the signal is passed here, too.
     const reader = body!.pipeThrough(new TextDecoderStream(), own).getReader();
     for (let text = "";;) {
       watch();

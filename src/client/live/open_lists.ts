@@ -8,7 +8,7 @@ export interface OpenList {
   readonly set: RowSet;
   readonly accepts: ((row: never) => boolean) | undefined;
   readonly filter: FilterInput | undefined;
-  /** The sorted rows with unconfirmed writes, also beyond the limit. Undefined if unknown. */
+  /** The rows including unconfirmed writes, sorted, also beyond the limit. Undefined if unknown. */
   sorted?: readonly LiveRow[] | undefined;
   /** The unconfirmed writes whose effects the list shows. */
   visible?: ReadonlySet<unknown> | undefined;

@@ -41,7 +41,7 @@ function compareValues(a: unknown, b: unknown, type: FieldType | undefined): num
   if (!isNaN(x)) return x - y || Number(scaled(a, b) - scaled(b, a));
   const left = `${a}`;
   const right = `${b}`;
-  // `<` would compare UTF-16 code units: an emoji would precede U+FFFF.
+  // Of two timestamps with equal digits, the shorter one, which is earlier, has a `Z` here.
   let i = 0;
   while (left[i] && left[i] === right[i]) i++;
   // The shorter, earlier timestamp ends in `Z` where the longer timestamp has a digit.
@@ -57,15 +57,15 @@ function doubleOf(value: unknown, type: FieldType | undefined): number {
   return isNumber ? Number(plain(value)) : NaN;
 }
 
-/** Returns the digits of a number that no double represents, and any other value unchanged. */
+/** Returns the digits of a `{ $number }`, which no double represents; other values unchanged. */
 function plain(value: unknown): unknown {
   // The cast is safe: only a number without an exact double has this member.
   return (value as { readonly $number?: string }).$number ?? value;
 }
 
-/** Converts a decimal to an integer. The scale is large enough for `value` and `other`. */
+/** Converts a decimal to an integer, with enough digits to compare `value` with `other`. */
 function scaled(value: unknown, other: unknown): bigint {
-  // `Infinity` gets more digits than any decimal in Postgres, so it is the largest number.
+  // Postgres's decimals have fewer digits than this, so `Infinity` is the largest number.
   const digits = `${plain(value)}`.replace(/I.*/, "9".repeat(2e5));
   // The cast is safe: there is always a first part.
   const [whole, fraction = ""] = digits.split(".") as [string, string?];

@@ -6,7 +6,7 @@ export class RowSet {
   readonly #orderBy: readonly string[];
   /** The changes since the last token, by row id; null for a removed row. */
   #changes = new Map<string, LiveRow | null>();
-  /** The changes that the last token has made visible. */
+  /** The changes up to the last token: the latest changes in `rows` and `items`. */
   last: ReadonlyMap<string, LiveRow | null> = this.#changes;
   readonly rows = new Map<string, LiveRow>();
   /** The sorted rows. Each token creates a new list, and no list is modified. */
@@ -44,7 +44,7 @@ export class RowSet {
       this.token = null;
       this.#changes.clear();
     } else if (message.type === "existing") {
-      // A snapshot begins without earlier changes. Its first rows remove all rows of the list.
+      // If no change precedes these rows, a snapshot begins, which replaces all rows of the list.
       if (!this.#changes.size) { for (const id of this.rows.keys()) this.#changes.set(id, null); }
       this.limit = message.limit;
       message.items.forEach((row, index) => this.#change(row, message.ids?.[index]));
@@ -85,13 +85,13 @@ export class RowSet {
     this.#changes.set(rowIdText(id), item && row);
   }
 
-  /** Returns the sorted rows without those that changes replace or remove. */
+  /** Returns the sorted rows without the rows that `changes` replaces or removes. */
   without(changes: ReadonlyMap<string, LiveRow | null>): LiveRow[] {
     const old = new Set([...changes.keys()].map((id) => this.rows.get(id)));
     return this.items.filter((row) => !old.has(row));
   }
 
-  /** Adds rows, except null, to a new list of sorted rows, and returns the sorted list. */
+  /** Returns the sorted `items` with `rows` added, except null. May modify `items`. */
   insert(items: LiveRow[], rows: Iterable<LiveRow | null>): readonly LiveRow[] {
     const added = [...rows].filter((row) => !!row);
     if (added.length > 500) return [...items, ...added].sort(this.#compare);

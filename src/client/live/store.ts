@@ -9,8 +9,8 @@ export interface Store<T> {
 }
 
 /**
- * `open` runs at the first subscription, and its result at the end of the last one. After a change,
- * each listener is called once, at the end of the tick.
+ * Creates a store. `open` runs at the first subscription, and its result at the end of the last
+ * one. After a change, each listener is called once, at the end of the tick.
  */
 export function createStore<T extends NonNullable<unknown>>(
   compute: () => T,

@@ -132,7 +132,7 @@ interface SendJobsOptions extends TabJobs {
   readonly tokens: JobTokens;
 }
 
-/** The token of each job's user, by job id. A job is never sent with another token. */
+/** The token of the user who wrote each job, by job id. No job is sent with another token. */
 type JobTokens = Map<string, Promise<Bearer>>;
 
 interface Pause {
@@ -181,7 +181,7 @@ function sendJobs(options: SendJobsOptions): () => void {
       const prepared = await book.prepare(job);
       if (prepared !== undefined) {
         const [sent, row] = await sendJob(job = prepared, transport, signal, token);
-        // Locks the path of the created row for later jobs, unless another job has locked the path.
+        // Blocks later jobs of the created row, unless another job already blocks its path.
         if (!busy.has(sent.path)) busy.add(path = sent.path);
         await book.end(sent, row);
         for (const scope of [lane, job.resource, ""]) {
@@ -238,8 +238,8 @@ async function tokenOf(
 }
 
 /**
- * Pauses the resource's jobs after a 429, all jobs after a 401 or without network, or else those of
- * the row. The delay grows exponentially, with full jitter, but respects `retryAfterMs`.
+ * Pauses the resource's jobs after a 429, all jobs after a 401 or without network, and otherwise
+ * the row's jobs. The delay is random, up to a maximum that doubles, and at least `retryAfterMs`.
  */
 function pauseAfter(
   cause: unknown,
@@ -252,7 +252,7 @@ function pauseAfter(
   const scope = isLimit ? job.resource : slug === "network" || status === 401 ? "" : lane;
   const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };
   pauses.set(scope, pause);
-  // During a pause, only requests from before the pause can fail. Such failures do not count.
+  // A request can fail during a pause only if it began before. It is not counted again.
   if (pause.until <= now()) pause.failures++;
   const ms = Math.max(retryAfterMs ?? 0, random() * Math.min(30_000, 500 * 2 ** pause.failures));
   pause.until = Math.max(pause.until, now() + ms);

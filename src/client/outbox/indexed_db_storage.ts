@@ -8,8 +8,8 @@ import type { ClientEnvironment } from "../../api/client_environment.ts";
 import type { Job, JobStorage, NewJob } from "./job.ts";
 
 /**
- * Rejects if the browser refuses the database, as in private windows, or does not respond. The
- * database stays open, so that `add` writes immediately, before the user can leave the page.
+ * Opens the outbox's database. Rejects if the browser refuses it, as in private windows, or does
+ * not respond. The database stays open, so that `add` can write before the user leaves the page.
  */
 export async function indexedDbStorage(
   databases: IndexedDbFactory,
@@ -100,7 +100,7 @@ function jobAdder(
     return stored.catch(() => {});
   }
 
-  /** Stores the jobs of this tick. If there are many jobs, the page continues in between. */
+  /** Stores the added jobs, 100 at a time, so that the page can react between transactions. */
   async function storeAdded(): Promise<void> {
     // Before the user leaves the page, all remaining jobs are stored at the same time.
     const stop = onWake(() => void storeSome(Infinity));

@@ -71,7 +71,7 @@ export interface JobStorage {
   readonly isShared: boolean;
   /** The reason why the jobs are stored in memory instead of in IndexedDB. */
   readonly error?: ServiceError;
-  /** Returns all jobs, sorted by position. */
+  /** Atomically replaces a job by the result of `change`; if undefined, the job stays. */
   all(): Promise<readonly Job[]>;
   /** Stores a job after all other jobs and returns its position. */
   add(job: NewJob): Promise<number>;
@@ -111,7 +111,7 @@ export function isSameRequest(one: Job, other: Job): boolean {
   return one.state === other.state && one.idempotencyKey === other.idempotencyKey;
 }
 
-/** Returns the path of a job's row, or the id of the creating job if there is no row yet. */
+/** Identifies a job's row by its path, or, before its creation, by the id of the creating job. */
 export function laneOf(
   { of, path }: Pick<Job, "of" | "path">,
   created: ReadonlyMap<string | null, { readonly path: string }>,
@@ -124,7 +124,7 @@ export function rowTag(row: JobRow | null): string | null {
   return (row?._etag ?? null) as string | null;
 }
 
-/** Returns the id of a path's row, as `rowIdText` writes it. */
+/** Returns the id of the row at a path, in the format of `rowIdText`. */
 export function rowKey(path: string): string {
   return JSON.stringify(path.slice(path.lastIndexOf("/") + 1).split(",").map(decodeURIComponent));
 }

@@ -20,10 +20,10 @@ export interface RowEffect {
 
 export interface TabJobs {
   readonly jobs: Map<string, Job>;
-  /** The last waiting job of each row, by `laneOf`. Empty if unknown. */
+  /** The last waiting job of each row, by `laneOf`. Empty if it must be found again. */
   readonly last: Map<string, Job>;
   readonly created: Map<string | null, CreatedRow>;
-  /** By idempotency key: the effects of sent requests, until lists show these effects. */
+  /** The effects of sent requests, by idempotency key, until live lists show these effects. */
   readonly sent: Map<string | null, RowEffect>;
   readonly overlays: JobOverlays;
   readonly computed?: Overlay["computed"];
@@ -49,7 +49,7 @@ export interface OutboxState {
 
 export interface JobView extends Store<OutboxState> {
   show(job: Job, row?: JobRow | null): void;
-  /** Shows the stored jobs. A job that another tab removed counts as sent one second later. */
+  /** Shows the stored jobs. A job that has been missing for one second counts as sent. */
   showAll(stored: readonly Job[], error?: ServiceError | null): void;
   learn(job: Job, row: JobRow | null): void;
   wait(id: string): Readonly<Record<"acknowledged" | "done", Promise<JobRow | null>>>;
@@ -74,7 +74,7 @@ export function createJobView(
     const before = jobs.get(id);
     if (before || job.order < Infinity) last.clear(); // A new job of this tab is in `last` already.
     const isKnown = before && isSameRequest(before, job);
-    // Live lists apply jobs in the map's order. A job with a new idempotency key moves to the end.
+    // Live lists apply the jobs in the map's order. A new idempotency key moves a job to the end.
     if (!isKnown) jobs.delete(id);
     if (state === "sent") {
       learn(job, row);
@@ -109,7 +109,7 @@ export function createJobView(
         if (job.order === Infinity || ids.has(job.id)) continue;
         jobs.set(job.id, { ...job, order: Infinity });
         environment.after(1_000, () => {
-          // The job's end was not announced: the sending tab was closed, or this tab was asleep.
+          // No tab announced the job's end: the sending tab was closed, or this tab was asleep.
           const isGone = jobs.get(job.id)?.order === Infinity && !signal.aborted;
           if (isGone) show({ ...job, state: "sent" });
         });

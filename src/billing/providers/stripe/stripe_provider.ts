@@ -170,9 +170,7 @@ async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
   }, { idempotencyKey: report.idempotencyKey });
 }
 
-/**
- * Reads all prices from the API: an event contains at most ten, and a payment link's event none.
- */
+/** Reads all prices. Invoice events contain at most ten, and a payment link's event has none. */
 async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonly PaidPrice[]> {
   const object = new JsonFields(raw).at("data").at("object");
   const [id, kind] = [object.text("id"), object.text("object")];
