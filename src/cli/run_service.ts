@@ -14,7 +14,7 @@ export interface OpenService {
   readonly current?: () => Promise<void>;
 }
 
-/** Without the option `web`, `GET /` redirects to the list of all resources. */
+/** Creates the app. Without the option `web`, `GET /` redirects to the list of all resources. */
 export async function openService(service: CliService): Promise<OpenService> {
   const app = await createApp(service.config);
   const indexPath = indexPathOf(service);
@@ -117,7 +117,7 @@ function loginHint({ accountsIn }: BannerContents): string {
 /** A longer list would scroll the banner off the screen. */
 const maxPaths = 30;
 
-/** Clients cannot connect to an unspecified address. */
+/** Returns the loopback address for an unspecified address, to which no client can connect. */
 function reachableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;

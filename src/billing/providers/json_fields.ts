@@ -90,8 +90,8 @@ export function subscriptionFacts(
 }
 
 /**
- * Returns true if the customer paid less than half of a charge with money. The rest was credit: a
- * customer balance, or a refund for the old plan. A change to a yearly plan costs mostly money.
+ * Returns true if credit (a balance, or a refund for the old plan) paid more than half of a charge.
+ * A change from a monthly to a yearly plan costs more money than credit, and so returns false.
  */
 export function isMostlyCredit(cash: number | undefined, charged: number | undefined): boolean {
   return cash !== undefined && charged !== undefined && (cash <= 0 || cash * 2 < charged);

@@ -153,7 +153,7 @@ function requireJson({ req }: Context): void {
 
 /** Returns the body's bytes unchanged, because a webhook's signature is computed over them. */
 async function readRequestBytes({ req }: Context, clock: Clock): Promise<Uint8Array<ArrayBuffer>> {
-  // If a middleware has read the body as a string, its bytes may have changed.
+  // Bytes are used only if a middleware read bytes: decoding to a string may have changed them.
   if (Object.keys(req.bodyCache)[0] === "arrayBuffer") {
     const bytes = new Uint8Array(await req.arrayBuffer());
     if (bytes.length > maxBytes) throw tooLarge();

@@ -38,7 +38,7 @@ export async function checkService(command: CheckCommand): Promise<readonly Find
   const isTried = unavailable.length === 0 && config.actAs === undefined;
   const forbidden = isTried ? await forbiddenWrites(config) : [];
   await app.close();
-  // A database without a configuration has no declared tables. Its notices are no errors then.
+  // Notices are findings only with a configuration, whose declared tables can differ.
   const level = start.database === null ? "finding" : "notice";
   return [
     ...findings,

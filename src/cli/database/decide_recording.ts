@@ -18,7 +18,7 @@ export interface Recording {
   readonly streams: string;
 }
 
-/** Lets triggers record changes, if requested. Otherwise the service does, or nobody may. */
+/** Tries to record changes by triggers (if requested), then by the service, as rights permit. */
 export async function decideRecording(
   { driver }: Database,
   tables: readonly TableInfo[],

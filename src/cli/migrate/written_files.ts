@@ -4,7 +4,7 @@ import type { Database } from "../../db/database.ts";
 import type { WrittenPart } from "../../db/engine/migrations_engine.ts";
 import type { MigrationPlan, MigrationStep } from "../../db/migrations/migration_plan.ts";
 
-/** Writes a plan to SQL files. Statements without a transaction have a file of their own. */
+/** Writes a plan to SQL files. Statements that run outside a transaction have their own file. */
 export async function writePlan(
   { steps }: MigrationPlan,
   { db, folder, name }: { readonly db: Database; readonly folder: string; readonly name: string },

@@ -32,7 +32,7 @@ class ReopeningService {
   readonly #options: ReopeningOptions;
   /** Runs checks outside of a request's async context, so not in the request's transaction. */
   readonly #outside = AsyncLocalStorage.snapshot();
-  /** The runtime of the apps. Its observer notices failed statements. */
+  /** The runtime of the apps. Its observer starts a check after a failed statement. */
   readonly #runtime: Runtime;
   #opened: OpenService | null = null;
   #reopening: ReplaceableApp | null = null;
@@ -221,7 +221,7 @@ class ReopeningService {
     this.#opened = next;
     this.#known = now;
     this.#installed = await next.service.installed?.() ?? "";
-    // A migration often has several transactions, so a missing table may soon be created again.
+    // A migration can have several transactions, so the tables are checked often for a while.
     const until = this.#runtime.clock.elapsedMs() + migrationMs;
     this.#watchedUntil = Math.max(this.#watchedUntil, until);
     this.#watch();

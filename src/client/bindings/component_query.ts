@@ -80,7 +80,9 @@ export function componentQuery<Resource extends HasHandle, Query, State extends 
   };
 }
 
-/** For the first rendering, returns the state with which a server rendered the page. */
+/**
+ * Returns the state for the first rendering, which is the server's if a server rendered the page.
+ */
 export function initialState<State>(store: Pick<Store<State>, "get" | "initial">): State {
   return (store.initial ?? store.get)();
 }

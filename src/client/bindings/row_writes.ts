@@ -68,9 +68,7 @@ export function createRowWrites(transport: Transport) {
     begin() {
       hasStream = true;
     },
-    /**
-     * Completes writes with an id in `echoes`, or confirmed before the request of stream `asked`.
-     */
+    /** Completes writes in `echoes` (by id), or confirmed before stream `asked` was requested. */
     committed(asked: number, echoes: ReadonlySet<string>) {
       for (const [id, { askedBefore, done }] of waiting) {
         if (echoes.has(id) || asked > askedBefore) done();

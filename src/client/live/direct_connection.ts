@@ -10,9 +10,7 @@ import type { Transport } from "../../api/transport.ts";
 export class DirectConnection implements LiveConnection {
   readonly #transport: Transport;
   readonly #page: PageEnvironment;
-  /**
-   * The earliest time of each subscriber's next request; `Infinity` until `reconnect` is called.
-   */
+  /** Each subscriber's next request is not before this time. `Infinity` waits for `reconnect`. */
   readonly #members = new Map<Subscriber, number>();
   #overflow: DirectConnection | undefined;
   #stream: AbortController | null = null;

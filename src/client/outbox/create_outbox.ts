@@ -252,7 +252,7 @@ function pauseAfter(
   const scope = isLimit ? job.resource : slug === "network" || status === 401 ? "" : lane;
   const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };
   pauses.set(scope, pause);
-  // A request can fail during a pause only if it began before. It is not counted again.
+  // A request that fails during a pause began before it. Its failure is not counted again.
   if (pause.until <= now()) pause.failures++;
   const ms = Math.max(retryAfterMs ?? 0, random() * Math.min(30_000, 500 * 2 ** pause.failures));
   pause.until = Math.max(pause.until, now() + ms);

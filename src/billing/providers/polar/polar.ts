@@ -154,7 +154,7 @@ async function createCheckout(api: VendorApi, checkout: ProviderCheckout) {
     body: {
       products: items.map(({ priceId }) => priceId),
       metadata,
-      // Polar finds or creates the customer whose external id is the account.
+      // Polar finds or creates the customer whose external id is the account's id.
       ...(customerId === undefined
         ? { external_customer_id: accountId }
         : { customer_id: customerId }),
