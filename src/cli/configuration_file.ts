@@ -26,7 +26,7 @@ export async function loadConfiguration(path: string): Promise<ServeConfig> {
   if (!("db" in config && "resources" in config && Array.isArray(config.resources))) {
     throw new Misuse(`Cannot serve ${path}: its default export needs db and a list of resources`);
   }
-  // The cast is safe enough: all other options are validated when the app is created.
+  // The cast is safe: all other options are validated when the app is created.
   return config as ServeConfig;
 }
 

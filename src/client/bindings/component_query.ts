@@ -80,9 +80,7 @@ export function componentQuery<Resource extends HasHandle, Query, State extends 
   };
 }
 
-/**
- * Returns the state for the first rendering, which is the server's if a server rendered the page.
- */
+/** Returns the state for the first rendering: that of the server if a server rendered the page. */
 export function initialState<State>(store: Pick<Store<State>, "get" | "initial">): State {
   return (store.initial ?? store.get)();
 }

@@ -227,9 +227,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   };
 }
 
-/**
- * Returns true if credit paid a change. Without `credit_to_balance`, only a large credit counts.
- */
+/** Returns true if credit paid a change. Without `credit_to_balance`, only a big credit counts. */
 function isPaidByCredit(totals: JsonFields): boolean {
   const [total, cash] = [totals.number("total"), totals.number("grand_total")];
   if (totals.number("credit_to_balance") === undefined) return isMostlyCredit(cash, total);
