@@ -150,9 +150,9 @@ export interface BillingProvider {
   readonly name: string;
   /** True if a secret for verifying deliveries is configured. */
   readonly isSigned: boolean;
-  /** True if the provider identifies a customer by an email address that nobody has verified. */
+  /** True in live mode, false in test mode, or null if deliveries do not show the mode. */
   readonly isLive: boolean | null;
-  /** True if the provider finds customers by a buyer's email address, which is unverified. */
+  /** True if the provider identifies a customer by an email address that nobody has verified. */
   readonly findsCustomerByEmail?: boolean;
   /** Creates a page on which a customer pays. */
   createCheckout(checkout: ProviderCheckout): Promise<CheckoutSession>;
@@ -177,11 +177,11 @@ export interface BillingProvider {
   ): Promise<BillingSubscription>;
   /** Reports the usage of a subscription. Absent if unsupported. */
   reportUsage?(report: UsageReport): Promise<void>;
-  /** Returns the current state of a subscription whose invoices name no prices; null if unknown. */
+  /** Verifies a webhook request and returns its events. Throws a 400 for an invalid signature. */
   readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
-  /** Returns all prices of a payment whose event lacks prices; empty if there are too many. */
+  /** Returns the current state of a subscription whose invoices name no prices; null if unknown. */
   readTerms?(subscriptionId: string): Promise<ReadTerms | null>;
-  /** Returns all prices of a payment whose event lacks prices, or none if too many exist. */
+  /** Returns all prices of a payment whose event lacks prices; empty if there are too many. */
   findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
 }
 

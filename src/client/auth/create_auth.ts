@@ -37,9 +37,9 @@ export interface CreateAuthOptions {
 export interface Auth extends Store<AuthState> {
   /** Reads the current user again. The store also does this when the page becomes visible. */
   refresh(): Promise<AuthUser | null>;
-  /** Creates the account with a mail's token. Needs `password` if another browser signed up. */
+  /** Signs up. Returns the user, or null if the user must first follow the link in a mail. */
   signUp(account: Login & { readonly name?: string | undefined }): Promise<AuthUser | null>;
-  /** Creates the account with a mail's token. Needs `password` unless this browser signed up. */
+  /** Creates the account with a mail's token. Needs `password` if another browser signed up. */
   verify(link: { readonly token: string; readonly password?: string | undefined }): Promise<void>;
   /** Starts a session. */
   logIn(login: Login): Promise<AuthUser>;

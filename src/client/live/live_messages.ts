@@ -11,11 +11,11 @@ export type LiveRow = Readonly<Record<string, unknown>>;
 export interface RowDescription {
   /** The fields of the primary key, in the order of the key. */
   readonly primaryKey: readonly string[];
-  /** The values of fields that a new row's body omits: a constant default, or else NULL. */
+  /** The types of the readable fields. */
   readonly types: FieldTypes;
-  /** The parsed filter of the list, for tests in the client. Absent without a filter. */
+  /** The values of fields that a new row's body omits: a constant default, or else NULL. */
   readonly defaults?: LiveRow | undefined;
-  /** The filter of the list, as `matchesDescribed` evaluates it. Absent without a filter. */
+  /** The parsed filter of the list, for tests in the client. Absent without a filter. */
   readonly filter?: unknown;
 }
 

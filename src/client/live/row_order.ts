@@ -41,10 +41,10 @@ function compareValues(a: unknown, b: unknown, type: FieldType | undefined): num
   if (!isNaN(x)) return x - y || Number(scaled(a, b) - scaled(b, a));
   const left = `${a}`;
   const right = `${b}`;
-  // Of two timestamps with equal digits, the shorter one, which is earlier, has a `Z` here.
+  // `<` would compare UTF-16 code units: an emoji would precede U+FFFF.
   let i = 0;
   while (left[i] && left[i] === right[i]) i++;
-  // The shorter, earlier timestamp ends in `Z` where the longer timestamp has a digit.
+  // Of two timestamps with equal digits, the shorter one, which is earlier, has a `Z` here.
   const at = (text: string) =>
     type === "timestamp" && text[i] === "Z" ? 0 : text.codePointAt(i) ?? -1;
   return at(left) - at(right);

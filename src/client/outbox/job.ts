@@ -71,11 +71,11 @@ export interface JobStorage {
   readonly isShared: boolean;
   /** The reason why the jobs are stored in memory instead of in IndexedDB. */
   readonly error?: ServiceError;
-  /** Atomically replaces a job by the result of `change`; if undefined, the job stays. */
+  /** Returns all jobs, sorted by position. */
   all(): Promise<readonly Job[]>;
   /** Stores a job after all other jobs and returns its position. */
   add(job: NewJob): Promise<number>;
-  /** Atomically replaces a job by `change`'s result and returns it. Undefined changes nothing. */
+  /** Atomically replaces a job by the result of `change`; if undefined, the job stays. */
   update(order: number, change: (stored: Job) => Job | undefined): Promise<Job | undefined>;
   /** Removes the job at a position. */
   remove(order: number): Promise<unknown>;
