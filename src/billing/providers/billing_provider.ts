@@ -152,7 +152,7 @@ export interface BillingProvider {
   readonly isSigned: boolean;
   /** True in live mode, false in test mode, or null if deliveries do not show the mode. */
   readonly isLive: boolean | null;
-  /** True if the provider identifies a customer by an email address that nobody has verified. */
+  /** True if the provider identifies a customer by an unverified email address. */
   readonly findsCustomerByEmail?: boolean;
   /** Creates a page on which a customer pays. */
   createCheckout(checkout: ProviderCheckout): Promise<CheckoutSession>;

@@ -1,8 +1,8 @@
 import { invalidCheckout } from "../invalid_checkout.ts";
 
 /**
- * Returns the URL as parsed here, because another parser may read the original differently. Throws
- * a 422 for other origins: the provider's page, which customers trust, would send customers there.
+ * Returns the URL in its parsed form, because another parser may read the original differently.
+ * Throws a 422 if the URL is not of `origins`: customers would follow it from the provider's page.
  */
 export function requireReturnUrl(
   path: string,

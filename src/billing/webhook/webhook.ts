@@ -24,7 +24,7 @@ export interface WebhookCallbacks {
   /** Called after the credits of an event were granted: at least once, again if the call fails. */
   readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
   /**
-   * Returns an event's account; undefined for the one in the metadata. Do not trust the metadata of
+   * Returns an event's account; undefined for the account in the metadata. Do not trust metadata of
    * Paddle and Lemon Squeezy, or Stripe's `client_reference_id`: a browser can set them.
    */
   readonly resolveAccount?: ((event: BillingEvent) => MaybePromise<string | undefined>) | undefined;
@@ -95,7 +95,7 @@ export class Webhook {
       return { received: true, duplicate: true };
     }
     const handled = Promise.withResolvers<void>();
-    // Without a repeated delivery, nothing else would handle a rejection of this promise.
+    // If no repeated delivery waits for this promise, nothing else handles its rejection.
     handled.promise.catch(() => undefined);
     this.#running.set(delivery.id, handled.promise);
     try {

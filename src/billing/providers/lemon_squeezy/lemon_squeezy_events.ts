@@ -120,7 +120,7 @@ function amountOf(
 ): Pick<VendorPayment, "amount" | "currency" | "netAmount"> {
   const subtotal = attributes.number("subtotal");
   return compact({
-    // The amount after discounts, before credit from a change to a smaller plan reduces it.
+    // The amount after discounts. Credit from a change to a smaller plan is not subtracted.
     netAmount: subtotal === undefined
       ? undefined
       : subtotal - (attributes.number("discount_total") ?? 0),
