@@ -24,7 +24,7 @@ export function requestEnvironment(): RequestEnvironment {
   };
 }
 
-/** Returns the functions of this runtime. A missing browser API is undefined. */
+/** Returns the functions of this runtime for the client. A missing browser API is undefined. */
 export function browserEnvironment(): ClientEnvironment {
   return browserEnvironmentOf({ environment: requestEnvironment() });
 }

@@ -137,7 +137,7 @@ export interface VendorDelivery {
   readonly id: string;
   /** True in live mode, false in test mode, or null if the provider does not report the mode. */
   readonly isLive: boolean | null;
-  /** The events, at least one. For a paid checkout, there are two. */
+  /** The events, at least one. A paid checkout has two: its completion and its payment. */
   readonly events: readonly VendorEvent[];
 }
 

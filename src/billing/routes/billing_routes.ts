@@ -153,7 +153,7 @@ function requireJson({ req }: Context): void {
 
 /** Returns the body's bytes unchanged, because a webhook's signature is computed over them. */
 async function readRequestBytes({ req }: Context, clock: Clock): Promise<Uint8Array<ArrayBuffer>> {
-  // Bytes are used only if a middleware read bytes: decoding to a string may have changed them.
+  // A body that a middleware read as a string is refused, because decoding may have changed it.
   if (Object.keys(req.bodyCache)[0] === "arrayBuffer") {
     const bytes = new Uint8Array(await req.arrayBuffer());
     if (bytes.length > maxBytes) throw tooLarge();

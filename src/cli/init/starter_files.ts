@@ -29,7 +29,7 @@ export function originOf(program: string): Origin {
   return { kind: "clone", clone: fileURLToPath(new URL(".", url)) };
 }
 
-/** Returns the path of the packed client in a clone. `deno task npm-client` writes it. */
+/** Returns the path of the client's package in a clone, which `deno task npm-client` creates. */
 export function packedClient(clone: string, version: string): string {
   return `${clone}npm-client/svc-resource-api-client-${version}.tgz`;
 }

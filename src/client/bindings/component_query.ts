@@ -70,7 +70,7 @@ export function componentQuery<Resource extends HasHandle, Query, State extends 
       one.listeners.add(end);
       return () => {
         end();
-        // Waits, because frameworks often unsubscribe and immediately subscribe again.
+        // Waits for a microtask: frameworks often unsubscribe and immediately subscribe again.
         queueMicrotask(() => {
           one.listeners.delete(end);
           if (one.listeners.size === 0 && shared.get(key) === one) shared.delete(key);

@@ -50,7 +50,7 @@ export class DirectConnection implements LiveConnection {
     return () => {
       members.delete(subscriber);
       if (members.size) return this.#openAt(now() + quietMs);
-      // Waits, because UI frameworks often unsubscribe and immediately subscribe again.
+      // Waits for a microtask: frameworks often unsubscribe and immediately subscribe again.
       queueMicrotask(() => {
         if (!members.size) void this.#open();
       });

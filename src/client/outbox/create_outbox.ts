@@ -73,7 +73,7 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Untyped {
   });
   const change = (kind: NewWrite["kind"]): UntypedChange => (resource, target, body, base) => {
     const job = newJob({ kind, target, body, ...base }, resource[handle], known);
-    // Each job keeps its user's token, so that no other user sends the job.
+    // Without an identity, each job keeps its user's token, so that no other user sends the job.
     if (!identity) tokens.set(job.id, transport.tokens.current().catch(() => ({})));
     book.add(job);
     return { id: job.id, ...book.wait(job.id) };

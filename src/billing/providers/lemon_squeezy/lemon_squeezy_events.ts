@@ -79,7 +79,7 @@ function eventsOf(
   }
 }
 
-/** Returns the payment of an order. A subscription's payment is in its invoice's event instead. */
+/** Returns the payment of an order. For a subscription, the invoice's event has the payment. */
 function orderPayment({ id, attributes }: EventObject): VendorPayment {
   const item = attributes.at("first_order_item");
   const variant = item.id("variant_id");

@@ -143,7 +143,7 @@ export function invoicePrices(
 ): readonly PaidPrice[] {
   const netAmount = netAmountOf(invoice);
   const isChange = changeReasons.has(invoice.text("billing_reason") ?? "");
-  // A net amount of 0 because of a credit (a negative line) does not make the lines free.
+  // If a credit (a negative line) reduces the net amount to 0, the other lines are not free.
   const hasCredit = lines.some((line) => (line.number("amount") ?? 0) < 0);
   const isFree = netAmount !== undefined && netAmount <= 0 &&
     (!hasCredit || creditNotes(invoice) > 0);
