@@ -33,7 +33,7 @@ export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Mid
   return [requireOwnHost];
 }
 
-/** True if a proxy forwarded another machine's request: proxies can replace the header `Host`. */
+/** Returns true if another machine's request came by a proxy, which may have replaced `Host`. */
 function isForwarded(headers: Headers): boolean {
   if (headers.has("forwarded") || headers.has("via")) return true;
   const clients = `${headers.get("x-forwarded-for") ?? ""},${headers.get("x-real-ip") ?? ""}`;

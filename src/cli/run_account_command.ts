@@ -158,7 +158,7 @@ async function runUsers(
   }
 }
 
-/** Also revokes the API keys of the account, which would otherwise stay valid. */
+/** Deletes a user, and revokes the user's API keys, which would otherwise stay valid. */
 async function deleteUser(
   account: Account,
   { accounts, keys, endSessions }: AccountAdministration & { readonly keys: ApiKeys | null },
@@ -182,7 +182,7 @@ function accountRow({ id, email, name, roles, isDisabled }: Account): readonly s
   return [id, email, name ?? "", roles.join(","), isDisabled ? "disabled" : ""];
 }
 
-/** The change also ends all sessions, because a session contains the password's version. */
+/** Changes a password. This ends all sessions, because each contains the password's version. */
 async function changePassword(
   { email: given, readsPassword }: PasswordAction,
   opened: AccountAdministration,

@@ -251,7 +251,7 @@ const watchMs = 2_000;
 const maxRestMs = 200;
 /** Milliseconds between a failed comparison and the next one. */
 const restAfterFailureMs = 1_000;
-/** How long the tables are checked every few seconds after a change was found, in milliseconds. */
+/** For this time after a change, in ms, the tables are checked again every few seconds. */
 const migrationMs = 60_000;
 /** How long a failed request waits for a check, in milliseconds. */
 const maxWaitMs = 2_000;
