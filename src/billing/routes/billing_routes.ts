@@ -23,7 +23,7 @@ export interface BillingResolvers {
   readonly account?: UserResolver | undefined;
   /** Returns the provider's customer id. Default: the customer who has paid for the account. */
   readonly customerId?: UserResolver | undefined;
-  /** Returns the email address to prefill in a checkout. Default: the user's, else the request's. */
+  /** Returns the email address to show in a checkout. Default: the user's, else the request's. */
   readonly customerEmail?: UserResolver | undefined;
 }
 
