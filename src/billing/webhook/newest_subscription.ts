@@ -123,7 +123,7 @@ export class AccountLinks {
       await this.#store.get(billingKeys.customerOf(this.#provider, accountId)),
     );
     if (customer === undefined || !this.#isShared) return customer;
-    // The customer may now belong to another account, so the opposite direction is checked.
+    // The customer may now belong to another account, so the customer's account is read, too.
     return await this.accountOf(customer) === accountId ? customer : undefined;
   }
 
