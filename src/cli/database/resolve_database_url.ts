@@ -2,7 +2,7 @@ import { isServerUrl, withoutSecrets } from "../../engines/server_url.ts";
 import { Misuse } from "../command_options.ts";
 import { pathExists } from "../path_exists.ts";
 
-/** Throws a {@link Misuse} if a SQLite file is missing, because opening the URL would create it. */
+/** Returns a URL. Throws a {@link Misuse} for a missing SQLite file, which opening would create. */
 export async function databaseUrl(place: string): Promise<string> {
   const url = urlOf(place);
   const path = filePathOf(url);

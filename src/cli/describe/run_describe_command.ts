@@ -91,7 +91,7 @@ async function readText(path: string): Promise<string | null> {
   }
 }
 
-/** Writes all parts before the process exits: a pipe accepts a long string only in parts. */
+/** Prints a whole string before the process exits: a pipe accepts a long string only in parts. */
 async function printAll(text: string): Promise<void> {
   let rest = new TextEncoder().encode(text);
   while (rest.length > 0) rest = rest.subarray(await Deno.stdout.write(rest));

@@ -34,7 +34,7 @@ export function reopeningApp(first: App, checks: SchemaChecks): ReplaceableApp {
     try {
       return await generation.app.fetch(request, info);
     } finally {
-      // A response counts until the client has received it, which can be long after its creation.
+      // A request is in progress until the client has received the response, perhaps much later.
       const sent = Promise.resolve(info?.completed).catch(() => {});
       void sent.then(() => generation.answering--);
     }

@@ -44,7 +44,7 @@ export function tableChanges(
   };
 }
 
-/** Converts bigints, for example in defaults, because `JSON.stringify` rejects them. */
+/** Returns JSON in which bigints, for example of defaults, are strings: JSON has no bigints. */
 function textOf(value: unknown): string {
   return JSON.stringify(value, (_, part) => typeof part === "bigint" ? `${part}n` : part);
 }

@@ -233,7 +233,7 @@ export function openSupervisorChannel() {
     report,
   };
 
-  /** Resolves when the report is sent, or if the supervisor has ended. */
+  /** Sends a report. Resolves when the report is sent, or if the supervisor has ended. */
   function report(report: WorkerReport): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     if (!process.connected) return Promise.resolve();
