@@ -18,7 +18,7 @@ export interface SignatureRules {
   readonly toleranceMs: number;
 }
 
-/** Compares every key with every code in constant time. All errors are the same 400. */
+/** Throws the same 400 for every error. Compares every key with every code in constant time. */
 export async function verifySignature(
   delivery: WebhookDelivery,
   { prefix, codes, timestamp }: ReceivedSignature,

@@ -35,7 +35,7 @@ export interface Job {
   readonly createdAt: number;
   /**
    * The idempotency key of the request to the same row for which this job waits, or null. When that
-   * request has been sent, the row's new ETag becomes `ifMatch`, and this becomes null.
+   * request has been sent, the row's new ETag becomes `ifMatch`, and `after` becomes null.
    */
   readonly after: string | null;
   /** How often `onConflict` has resolved a conflict of this job. */

@@ -143,7 +143,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
   return { id: answered(session, "id"), url: answered(session, "url") };
 }
 
-/** Stripe accepts usage only by meters (docs.stripe.com/billing/subscriptions/usage-based). */
+/** Reports usage to a meter (docs.stripe.com/billing/subscriptions/usage-based). */
 async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
   if (report.action !== "increment") {
     throw new Problem(
