@@ -56,7 +56,7 @@ export interface LiveList<Row = LiveRow> extends Store<LiveListState<Row>> {
   seed(): LiveSeed | null;
   /**
    * Adds `count` rows to the `limit` of the list; default: the option `limit`. The list shows its
-   * current rows until it has received all rows of the longer window. Until then, and while the
+   * current rows until it has received all rows up to the new limit. Until then, and while the
    * list has no listeners, a further call does nothing. When the list has reached the maximum limit
    * of the service, `hasMore` is false, and a call does nothing. An argument that is not a number,
    * such as an event, is ignored.
