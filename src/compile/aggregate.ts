@@ -8,7 +8,7 @@ import { compileOrder } from "./read_rows.ts";
 import { joinRelatedRows } from "./related_rows.ts";
 import { compileFilter, prependScanCheck } from "./where.ts";
 
-/** The groups are in an inner SELECT, so `having` and `order` compile like those of rows. */
+/** Compiles groups as an inner SELECT: outside, `having` and `order` compile like those of rows. */
 export function compileAggregate(
   plan: AggregatePlan,
   dialect: Dialect,

@@ -43,7 +43,7 @@ export interface PlannedStatement extends Statement {
 
 export type CompilePlan = (plan: Plan) => PlannedStatement;
 
-/** Creates a compiler. Writes to `conflicting` tables override the ON CONFLICT of constraints. */
+/** Creates a compiler. `conflicting`: tables with ON CONFLICT clauses, which writes override. */
 export function createCompiler(
   dialect: Dialect,
   conflicting: ReadonlySet<TableInfo> = new Set(),
@@ -111,7 +111,7 @@ function cachingWrites(
   const tables = new WeakMap<TableInfo, CachedWrites>();
   return (plan) => {
     const { table, returning } = plan;
-    // Conditions on several rows have many forms.
+    // Conditions that select several rows have too many forms, so their SQL is not cached.
     if (plan.kind === "update" && !isOneRow(plan.where, table)) return compile(plan);
     const values: SqlValue[] = [];
     const key = bindCells(plan, dialect, values);
@@ -135,7 +135,7 @@ function cachingWrites(
   };
 }
 
-/** Adds the values of a write. Returns a key for its columns, or null if new rows differ. */
+/** Appends a write's values. Returns the cache key of its SQL, or null if it must not be cached. */
 function bindCells(plan: InsertPlan | UpdatePlan, dialect: Dialect, values: SqlValue[]) {
   const rows = plan.kind === "insert" ? plan.rows : [plan.set];
   let key = `${plan.kind} ${rows.length} `;
@@ -147,7 +147,7 @@ function bindCells(plan: InsertPlan | UpdatePlan, dialect: Dialect, values: SqlV
       else if (value === keepStoredValue) mark = "\0k";
       else if (value === incrementedValue) mark = "\0i";
       else values.push(dialect.encode(value, column));
-      // A string of several parts in one expression would be copied for each column.
+      // Two appends, because one expression would copy the concatenated string for each column.
       if (row === rows[0]) {
         key += column.dbName;
         key += mark;
@@ -249,7 +249,7 @@ function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
   }`;
 }
 
-/** OR ABORT is only for tables with ON CONFLICT: it also overrides OR IGNORE in triggers. */
+/** OR ABORT overrides ON CONFLICT of a table, but also OR IGNORE in triggers: used if needed. */
 function orAbort({ table }: InsertPlan | UpdatePlan, { conflicting }: CompileContext): Fragment {
   return rawSql(conflicting.has(table) ? " OR ABORT" : "");
 }

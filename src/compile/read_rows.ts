@@ -44,7 +44,7 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
   return sql`${page(columns)}${limitTo(plan)}${locks ? dialect.rowLock : rawSql("")}`;
 }
 
-/** Returns the ranges that a plan reads in order. With a lock or without a limit, only one. */
+/** Returns the ranges to read one after the other: one range if the plan locks or has no limit. */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
   const { order, after, from, limit, lock, added } = plan;
   if (from !== undefined) {
@@ -128,7 +128,7 @@ function limitTo({ limit, from, offset = 0 }: ReadPlan): Fragment {
   return rawSql(limit === null ? "" : ` LIMIT ${limit}${skip}`);
 }
 
-/** Returns LIMIT for one range, including the rows that OFFSET skips in the combined ranges. */
+/** Returns the LIMIT of one range. It includes the rows that the outer OFFSET will skip. */
 function limitOfRange({ limit, offset = 0 }: ReadPlan): Fragment {
   return rawSql(limit === null ? "" : ` LIMIT ${limit + offset}`);
 }
@@ -231,7 +231,7 @@ function compileRowSeek(
   return sql`(${keys}) ${rawSql(order[0]?.descending === true ? "<" : ">")} (${bounds})`;
 }
 
-/** Compiles a preview's select list. A sort key is not shortened, because a cursor contains it. */
+/** Compiles a select list that shortens long values, except sort keys, which cursors contain. */
 function compilePreviewSelectList(
   { columns, order }: ReadPlan,
   { length, cut }: PreviewSettings,

@@ -73,7 +73,7 @@ function isNeverUnknown(filter: Filter, context: Context): boolean {
     : termsOnSameRow(filter).every((term) => isNeverUnknown(term, context));
 }
 
-/** Returns true if the keys of all matching related rows are found first, as a list for IN. */
+/** Returns true if the filter compiles to IN with a subquery that runs once for all rows. */
 function isListed({ once }: Related, { dialect, isForFewRows }: Context): boolean {
   return once === true && !isForFewRows && !dialect.plansSemiJoins;
 }
@@ -106,7 +106,7 @@ function compileRelated(related: Related, context: Context, depth: number): Frag
       : inner;
     const source = rowsWithFunctions(table, step === last ? comparedColumns(filter) : []);
     const rows = sql`${source} AS ${here} WHERE`;
-    // The check names this column, so that SQLite evaluates the check while it reads these rows.
+    // The check names this column, so that SQLite evaluates it for each row that it reads here.
     const column = columnOf(pairs[0].other, here);
     return isOnce && step === 0
       ? sql`${rowOf(keys)} IN (SELECT ${join(found, ", ")} FROM ${rows} ${
@@ -270,7 +270,7 @@ export function withFunctionColumns(plan: Plan): Plan {
   return { ...plan, table, relatedTo };
 }
 
-/** Returns the table or, for computed columns in `used`, a subquery. Indexes stay usable. */
+/** Returns the table. For computed columns in `used`, returns a subquery that can use indexes. */
 export function rowsWithFunctions(table: TableInfo, used: readonly ColumnInfo[]): Fragment {
   const { rows = tableName(table) }: Parameters<typeof tableName>[0] = table;
   const row = identifier("_row");

@@ -33,7 +33,7 @@ export function fetchGroups(
   return chain(cells, (rows) => decodeGroups(rows, plan, reader));
 }
 
-/** Faster metrics can be `inexact`, so neither HAVING nor the order may use them. */
+/** Returns true if faster, possibly inexact metrics can be tried: no HAVING or order uses them. */
 function mayBeQuick({ metrics, having, order }: AggregatePlan, dialect: Dialect): boolean {
   const { quick } = dialect.metrics;
   if (quick === null || having.kind !== "all") return false;
@@ -48,7 +48,7 @@ function unlessInexact(error: unknown): null {
 }
 
 function isInexact(cells: Cells, { metrics: { quick } }: Dialect): boolean {
-  // If a group key equals the marker, the exact statement runs too, with the same result.
+  // If a group key equals the marker of inexact metrics, the exact statement runs needlessly.
   return quick !== null && cells.some((row) => row.includes(quick.inexact));
 }
 

@@ -18,7 +18,7 @@ export function newJob(
   { jobs, last, created, sent, overlays }: TabJobs,
 ): Job {
   const id = environment.randomId();
-  // The cast is safe: a key has no member `id`.
+  // The cast is safe: only a reference to a write has the member `id`, a key has none.
   const creation = target === null ? id : (Object(target) as Partial<NewRow>).id ?? null;
   // The cast is safe: a target is a key or a reference to a write.
   const path = creation === null
@@ -33,7 +33,7 @@ export function newJob(
     }
   }
   const before = last.get(lane);
-  // Without `base`, the user saw the effect of `before`, so both jobs have the same base and ETag.
+  // Without `base`, the user saw the effect of `before` (an earlier job): both share base and ETag.
   const job: Job = {
     ...{ id, kind, resource, path, of, order: Infinity, conflicts: 0 },
     ...newJobRequest(environment),
@@ -47,8 +47,8 @@ export function newJob(
 }
 
 /**
- * Returns the row's ETag after all sent requests, also those whose effects no list shows yet. If a
- * list has a newer row, this ETag is outdated, so that the service reports a conflict.
+ * Returns the ETag that the row has after all sent requests, even if no list shows their effects
+ * yet. If another user's change is in a list, the service will refuse this ETag as a conflict.
  */
 function presentTag(path: string, listed: string | null, sent: TabJobs["sent"]): string | null {
   let present = listed;

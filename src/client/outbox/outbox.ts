@@ -11,7 +11,7 @@ import type { OutboxState } from "./job_view.ts";
 /** The options of an outbox. */
 export interface OutboxOptions<Api = unknown> {
   /**
-   * The identity of the user, who has one outbox. With an empty string, each page has its own
+   * The identity of the user. Each user has one outbox. With an empty string, each page has its own
    * outbox, which stores nothing, and discards its writes if the client's token changes.
    */
   readonly identity: string;
@@ -46,7 +46,7 @@ export interface WithTag {
   readonly _etag?: string;
 }
 
-/** A row to write to: its key, the write that creates the row, or `_new` of a row in a list. */
+/** The row to write to: its key, the write that creates it, or the `_new` of a row in a list. */
 export type Target<R extends ApiResource> = R["key"] | Write<R["row"]> | NewRow;
 
 /** The options of a write to a row. */

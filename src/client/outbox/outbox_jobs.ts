@@ -15,7 +15,7 @@ export interface OutboxJobs extends Pick<JobView, "get" | "subscribe" | "wait"> 
 export interface OutboxJobsOptions extends JobViewInput {
   /** Resolves to the storage. Never rejects. */
   readonly opening: Promise<JobStorage>;
-  /** The other tabs. A message is an ended job and its row, or null after any other change. */
+  /** The other tabs. A message is an ended job with its row, or null after other changes. */
   readonly channel: BroadcastChannel | null | undefined;
 }
 
@@ -25,12 +25,12 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
   const stored = storedJobs(view, options);
 
   async function change(job: Job, changes: Partial<Job>): Promise<Job | undefined> {
-    // A new idempotency key is a new request, so no job must wait for the old request any more.
+    // A new idempotency key means a new request, so other jobs must not wait for the old request.
     if (changes.idempotencyKey) await release(job);
     return stored.change(job, changes);
   }
 
-  /** Updates the jobs that wait for this one. If unsent, it passes on its `after` and `ifMatch`. */
+  /** Updates the jobs that wait for `job`, with its result or, if unsent, with its `after`. */
   async function release(job: Job): Promise<void> {
     const { id, idempotencyKey, state, after, ifMatch } = job;
     for (const other of [...jobs.values()]) {
@@ -59,7 +59,8 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
     prepare: (job) => change(job, { ...led(job), attempts: job.attempts + 1 }),
     async end(job, row = null) {
       if (job.state === "sent") view.learn(job, row);
-      // Waiting jobs are updated first: after a crash between the steps, only this job is repeated.
+      // Updates the waiting jobs first: after a crash before `end`, the client repeats only this
+      // job.
       await release(job);
       await stored.end(job, row);
     },
@@ -106,7 +107,7 @@ function storedJobs({ show, showAll }: JobView, options: OutboxJobsOptions) {
     add(job: Job): void {
       show(job);
       if (adding.push(job) > 1) return;
-      // The user may leave the page, so these jobs do not wait for queued operations.
+      // Stores the jobs without waiting for the queue, because the user may soon leave the page.
       const stored = opening.then((storage) => {
         announce();
         return Promise.all(adding.splice(0).map((one) => storeJob(one, storage)));

@@ -35,7 +35,7 @@ export interface ConflictOptions {
   readonly transport: Transport;
   readonly signal: AbortSignal;
   readonly onConflict: OnConflict;
-  // The module imports no code, because it is a part of `rarely_needed.ts`.
+  // These functions are parameters, because modules of `rarely_needed.ts` import no code.
   readonly newJobRequest: typeof newJobRequest;
   readonly isRefusal: (error: unknown) => boolean;
   readonly readRow: (response: Response) => Promise<JobRow | null>;
@@ -43,7 +43,7 @@ export interface ConflictOptions {
 
 /**
  * Returns the job with the current row's ETag, or a dead job if `onConflict` throws. Returns null
- * if it refuses the write, or after five conflicts: a proxy that changes ETags causes endless ones.
+ * if `onConflict` does, or after five conflicts (a proxy that changes ETags causes endless ones).
  */
 export async function resolveConflict(
   job: Job,

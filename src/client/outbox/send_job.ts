@@ -38,7 +38,7 @@ export async function readRow(response: Response): Promise<JobRow | null> {
   return tag === null ? row : { ...row, _etag: tag };
 }
 
-/** Without a problem document, returns false: the service may have executed the write. */
+/** Returns true if a write was refused, expired or discarded. An error of a proxy is no refusal. */
 export function isRefusal(error: unknown): error is ServiceError {
   return error instanceof ServiceError && (/expired|discarded/.test(error.slug) ||
     // The slug `idempotency-in-flight` is no refusal: an earlier attempt is still running.

@@ -57,7 +57,7 @@ export async function findNonce(
 
 const maxDifficulty = 32;
 
-/** Below this difficulty, a search in TypeScript is faster than compiling the module. */
+/** Below this difficulty, a search in TypeScript is faster than compiling WebAssembly. */
 const minForModule = 14;
 
 /** Below this difficulty, a search in this thread is faster than the start of a worker. */
@@ -73,7 +73,7 @@ function dataWorker(script: string): Worker {
   return new Worker(`data:text/javascript,${encodeURIComponent(script)}`, { type: "module" });
 }
 
-/** Lets other tasks run, by a timer: with a MessageChannel, tasks would wait longer in Deno. */
+/** Resolves after other tasks have run. In Deno, a MessageChannel would delay other tasks. */
 function nextTurn(): Promise<void> {
   // deno-lint-ignore project/no-ambient -- a client has no Runtime: it lives in browsers too
   return new Promise((resolve) => setTimeout(resolve, 0));

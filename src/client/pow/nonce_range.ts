@@ -1,7 +1,7 @@
 import { base64urlLetters, maxNonceLength } from "../../protocol/pow_protocol.ts";
 import { blockBytes, stateAfter } from "../../protocol/sha256.ts";
 
-/** Nonces that differ only in one 32-bit word, so earlier SHA-256 blocks are hashed only once. */
+/** 65,536 nonces that differ in one 32-bit word. SHA-256 blocks before it are hashed only once. */
 export interface NonceRange {
   readonly prefix: string;
   readonly midstate: Int32Array;
@@ -14,7 +14,7 @@ export type Scan = (range: NonceRange, part: ScanTask) => number;
 export interface ScanTask {
   readonly difficulty: number;
   readonly from: number;
-  /** The index after the part's last nonce. Like `from`, it is a multiple of four. */
+  /** The index after the last nonce to scan. Like `from`, it is a multiple of four. */
   readonly to: number;
 }
 
@@ -23,7 +23,7 @@ export const nonceRangeSize = 65_536;
 /** Returns a range of nonces for a token. The ranges of two counters have no common nonce. */
 export function nonceRange(token: string, counter: number): NonceRange {
   const start = token.length + 1;
-  // Three characters of the counter allow 2^34 nonces. Longer searches are rare.
+  // With three characters, the counter allows 2^34 nonces. Only longer searches need eight.
   const from = start + (counter < 64 ** 3 ? 3 : 8);
   const preferred = from + (preferredOffset - from % blockBytes + blockBytes) % blockBytes;
   const isTooLong = preferred + wordBytes - start > maxNonceLength;
@@ -49,7 +49,7 @@ export function nonceAt(range: NonceRange, index: number): string {
     String.fromCharCode(word >>> 24, word >>> 16 & 255, word >>> 8 & 255, word & 255);
 }
 
-/** Returns four characters from `aaaa` to `pppp` as one word. Each encodes four bits of `index`. */
+/** Encodes an index as four letters in one 32-bit word. Each letter, `a` to `p`, encodes 4 bits. */
 export function varyingWordAt(index: number): number {
   return initialVaryingWord +
     ((index & 0xf000) << 12 | (index & 0xf00) << 8 | (index & 0xf0) << 4 | index & 0xf);
@@ -63,12 +63,12 @@ export function zeroBitsMask(difficulty: number): number {
 
 const wordBytes = 4;
 
-/** The index of the varying word in most ranges. The SIMD module scans only such ranges. */
+/** The index of the word that differs between nonces, in most ranges. SIMD scans only these. */
 export const preferredWord = 12;
 
 const preferredOffset = preferredWord * wordBytes;
 
-/** Returns the offset of the first word that leaves nine bytes of its block for padding. */
+/** Returns the offset of the first word with room for nine bytes of SHA-256 padding after it. */
 function wordOffset(from: number): number {
   const offset = Math.ceil(from / wordBytes) * wordBytes;
   const room = blockBytes - offset % blockBytes;

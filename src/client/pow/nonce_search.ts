@@ -17,7 +17,7 @@ export interface NonceSearch {
   /** Searches in this thread for some milliseconds. */
   searchPart(): void;
   propose(counter: number, index: number): void;
-  /** Returns false after a wrong solution. This thread then scans in TypeScript, without SIMD. */
+  /** Returns false after SIMD or a worker found a wrong nonce. This thread then uses no SIMD. */
   isTrusted(): boolean;
   nextEvent(): Promise<void>;
   wake(): void;
@@ -68,7 +68,7 @@ export function createNonceSearch(
   };
 }
 
-/** The number of nonces in one part of a plain scan. A part takes about 10 ms. */
+/** The number of nonces that one call scans without SIMD, in about 10 ms. */
 const plainPart = 32_768;
 
 function solves(token: string, nonce: string, difficulty: number): boolean {

@@ -20,7 +20,7 @@ export interface CallResult {
 
 export type Call<Result> = (options?: CallOptions, body?: unknown) => Promise<Result>;
 
-/** A call returns `member` of the response's JSON. The member `""` is the whole JSON value. */
+/** Creates a function that sends a request. `member` of the JSON is its result (`""`: the JSON). */
 export interface CallFactory {
   (method: string, place: string): Call<CallResult>;
   (method: string, place: string, member: string | undefined): Call<unknown>;

@@ -92,7 +92,7 @@ async function upload(
   if (onProgress && XMLHttpRequest && fetch === browserFetch) {
     return await uploadInBrowser(request, body, new XMLHttpRequest(), report);
   }
-  // Also false in a service worker, which has `clients`, because browsers need HTTP/2 for a stream.
+  // No browser streams the body, not even a service worker (`clients`): streams need HTTP/2.
   const isStreamed = onProgress && !XMLHttpRequest && !clients;
   return await fetch(new Request(request, isStreamed ? streamed(body, report) : { body }));
 }

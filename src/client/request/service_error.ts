@@ -78,11 +78,12 @@ export class ConflictError extends ServiceError {
     null;
 }
 
-/** Returns the error of a refused request. `now` is for a `Retry-After` with a date. */
+/** Returns the error of a refused request. Subtracts `now` from a date in `Retry-After`. */
 export async function errorOfResponse(response: Response, now?: number): Promise<ServiceError> {
   const { status, headers } = response;
   const after = headers.get("retry-after")!;
-  // `after` is seconds or a date. Without the header, `ms` is NaN. Timers overflow at 24 days.
+  // `after` is seconds or a date. Without the header, `ms` is NaN. The maximum, a day, fits a
+  // timer.
   const ms = Math.min(86_400_000, +after * 1000 || Date.parse(after) - now!);
   const facts = { status, retryAfterMs: Math.max(0, ms) || null };
   const problem = await response.json().catch(() => null);

@@ -3,7 +3,7 @@ import type { CreateClientOptions } from "./client_options.ts";
 export interface Token {
   /** The token. If the value is falsy, the request has no `Authorization` header. */
   readonly value: string | null | undefined | false;
-  /** Number of refreshes when the client requested this token, including one for this token. */
+  /** The number of refreshes up to this token, including the refresh that returned this token. */
   readonly age: number;
 }
 

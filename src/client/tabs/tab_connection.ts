@@ -24,7 +24,7 @@ export class TabConnection implements LiveConnection {
   readonly #stopWaking: () => void;
   readonly #isHidden: () => boolean;
   #lastKey = 0;
-  /** True if this tab holds its own lock. The leader gets this lock after the tab has ended. */
+  /** True while this tab holds the lock with the tab's own name. */
   #isAlive = false;
   #stepDown: (() => void) | null = null;
 
@@ -148,7 +148,8 @@ export class TabConnection implements LiveConnection {
   #deliver({ key, asked, message }: TabMessage & { readonly kind: "event" }): void {
     const one = this.#own.get(key);
     if (one?.asked !== asked) return;
-    // The leader's message counts the leader's streams, but the subscriber needs this tab's count.
+    // The leader counts its own streams in `asked`, but a subscriber compares the count of this
+    // tab.
     if (message.type === "opened") message = { ...message, asked };
     if (message.type === "status" && message.error !== null) {
       const { error } = message;
@@ -216,7 +217,7 @@ interface FollowRequest {
   readonly tab: string;
   readonly key: string;
   readonly path: string;
-  /** The position of the subscription in the log. The leader updates it with each token. */
+  /** The token to resume after the last event; null to start over. The leader updates it. */
   token: string | null;
   readonly asked: number;
 }

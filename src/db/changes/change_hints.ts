@@ -55,7 +55,7 @@ function createPolling(driver: Driver, clock: Clock, listener: PollingListener) 
   const { poll, minMs, maxMs } = engineOf(driver).changes.polling(driver, listener);
   let delayMs = minMs;
   let cancel: (() => void) | null = null;
-  /** `pollSoon` and `stop` begin a new round. A poll of an earlier round schedules no others. */
+  /** The number of the current series of polls. A poll of an earlier series schedules no others. */
   let round = 0;
 
   function schedule(): void {

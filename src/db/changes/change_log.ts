@@ -25,7 +25,7 @@ export interface Change {
 export interface ChangeLogStep {
   /** The changes. All changes of one row are in their original order. */
   readonly changes: readonly Change[];
-  /** The position after the changes; null if {@link ChangeLog.next} returns more of this step. */
+  /** The position after the changes. Null if `next` will return more changes of this step. */
   readonly to: Position | null;
 }
 
@@ -42,9 +42,9 @@ export interface ChangeLog {
   /** A random secret, the key of the hashes in resume tokens. It is stored in the database. */
   readonly secret: string;
   end(): Promise<Position>;
-  /** Returns the changes after a position, or a step's next part. Null if changes were purged. */
+  /** Returns the changes after a position, or the next part of a step. Null if some were purged. */
   next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null>;
-  /** Reads rows and the log position of the read. Without rows, the position can be older. */
+  /** Reads rows and their position in the log. If no row is found, the position can be older. */
   readAt(
     statement: Statement,
     limits?: ReadLimits,

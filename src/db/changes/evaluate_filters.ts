@@ -136,7 +136,7 @@ export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,
 ): readonly { readonly from: number; readonly filters: readonly Filter[] }[] {
-  // Row images need half of the placeholders. In Postgres, a value can need four, to ignore case.
+  // Row images use half of the placeholders. A value that ignores case needs four in Postgres.
   const room = Math.floor(maxValues / 2);
   const parts: { from: number; filters: Filter[]; values: number }[] = [];
   filters.forEach((filter, from) => {

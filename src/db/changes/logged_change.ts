@@ -35,7 +35,7 @@ export function decodeImage(image: string, columns: readonly ColumnInfo[], reade
   return { row, missing };
 }
 
-/** Returns a test that fails for an image from before the table got all its recorded columns. */
+/** Returns a function that is false for an image without all columns that its table now records. */
 function createCompletenessTest(
   { images }: ChangesEngine,
   exclude: ReadonlySet<ColumnInfo>,
@@ -69,7 +69,7 @@ function inAnyCase(members: ReadonlyMap<string, string>, name: string): string |
   return undefined;
 }
 
-/** Decodes a row of the change log: one change for each declaration of its table in `tables`. */
+/** Decodes a logged row: one change for each of the declarations in `tables` of its table. */
 export type DecodeChanges = (
   cells: {
     readonly seq: SqlValue;

@@ -10,7 +10,7 @@ export interface OpenChangeLogOptions {
   readonly driver: Driver;
   readonly tables: Iterable<TableInfo>;
   readonly changes: ResolvedChangesOptions;
-  /** Called with all tables whose row policies hide rows, after each change of this set. */
+  /** Called when the set of tables whose row policies hide rows has changed, with the new set. */
   readonly onSecured?: (tables: ReadonlySet<TableInfo>) => void;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }

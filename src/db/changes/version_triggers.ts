@@ -6,8 +6,8 @@ import type { Connection } from "../driver.ts";
 export const versionTriggerPrefix = "_service_history_";
 
 /**
- * Creates the triggers of the change log that record versions, and drops the outdated triggers of
- * the same tables. `text` is the trigger without its name, or null for a table without a history.
+ * Creates the triggers that record versions, and drops outdated triggers of the same tables. `text`
+ * is the SQL of a trigger without its name, or null for a table without a history.
  */
 export async function updateVersionTriggers(
   connection: Connection,
