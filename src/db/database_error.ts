@@ -113,7 +113,7 @@ export function reasonOf({ kind, cause }: DatabaseError): string {
   return cause instanceof Error ? cause.message : kind;
 }
 
-/** Returns {@link reasonOf} with the details of Postgres, which only operators may see. */
+/** Returns the driver's message with Postgres's details. Only operators may see this string. */
 export function fullReasonOf(error: DatabaseError): string {
   const { cause } = error;
   const detail = cause instanceof Error && "detail" in cause ? cause.detail : null;
@@ -121,13 +121,13 @@ export function fullReasonOf(error: DatabaseError): string {
   return typeof detail === "string" && detail !== "" ? `${reason} (${detail})` : reason;
 }
 
-/** Returns true if a retry cannot help. Returns false for an unknown outcome. */
+/** Returns true if a retry would fail, too. After a write of unknown outcome, returns false. */
 export function isLastingError(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && error.kind !== "retryable" &&
     error.kind !== "unknown-outcome";
 }
 
-/** Returns the problem for clients, without SQL and values. For a 500, returns the error itself. */
+/** Returns the problem for clients, without SQL and values, or the error itself for a 500. */
 export function databaseProblem(error: unknown, access: string): unknown {
   if (!(error instanceof DatabaseError)) return error;
   const problem = fixedProblem(error, access);
@@ -148,7 +148,7 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     case "retryable":
       return refused("conflict", "other writes kept getting in the way");
     case "failed-computation":
-      // A read does not compute with values of the request, so its failure is a 500.
+      // A failed computation of a read is not due to values of the request, so it is a 500.
       if (access === "read" && error.raised === null) return error;
       // A delete sends no values, so the problem must not say that the database rejects a value.
       return access === "delete" ? refusedRow(access, refused) : refusedValue(access, refused);
@@ -215,7 +215,7 @@ function refusedValue(access: string, refused: Refused): Problem {
 }
 
 function refusedRow(access: string, refused: Refused): Problem {
-  // Another row would lose a required reference, or a rule of the database protects the row.
+  // A delete fails if another row would lose a required reference, or if a rule protects the row.
   return access === "delete"
     ? refused("conflict", "the database keeps this row")
     : refused("validation-error", "a value is missing or not allowed");

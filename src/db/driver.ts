@@ -73,7 +73,7 @@ export interface Driver extends Connection {
    * These reads do not delay the statements that run on the driver itself: reads by key and writes.
    */
   reads(limits: ReadLimits): Connection;
-  /** Runs single-statement writes, which can share a commit. Absent if `query` does the same. */
+  /** Runs writes of one statement, which can share a commit. Absent if `query` does this itself. */
   readonly loneWrites?: Connection;
   /** Runs `work` in a transaction. Using the driver itself inside `work` throws immediately. */
   transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
@@ -83,7 +83,7 @@ export interface Driver extends Connection {
   as?(identity: DatabaseIdentity): Driver;
   /** The service's own driver, if this driver has the role of a user or is inside a transaction. */
   readonly base?: Driver;
-  /** Like `transaction`, without foreign keys. Absent if `transaction` itself can alter tables. */
+  /** Like `transaction`, with foreign keys off. Absent if `transaction` can alter tables. */
   restructure?<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
   /** Calls `listener` after commits, even of unknown outcome. Returns a function to remove it. */
   onCommit(listener: () => void): () => void;

@@ -21,7 +21,7 @@ export interface IntrospectOptions {
    * path. Tables of the first schema keep their names. Other tables are served as `schema.table`.
    */
   readonly schemas?: readonly string[] | undefined;
-  /** Key columns by the name of the view, or table without a key: `{ totals: ["region"] }`. */
+  /** Key columns for each view, or table without a key, by its name: `{ totals: ["region"] }`. */
   readonly keys?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Postgres roles whose readable tables are described. Default: the role of the connection. */
   readonly roles?: readonly string[] | undefined;
@@ -231,7 +231,7 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   const isText = constant.startsWith("'");
   // In a string column, the stored value can differ from the constant: SQLite stores `TRUE` as 1.
   if (!isText && (column.kind === "text" || column.kind === "json")) return database;
-  // The number is a timestamp in the format of the column, and this format is not known yet.
+  // The number is a timestamp, but it is not known yet in which format the column stores these.
   if (column.kind === "timestamp" && /^'?[-+]?[\d.]+'?$/.test(constant)) return database;
   const text = isText ? constant.slice(1, -1).replaceAll("''", "'") : constant.toLowerCase();
   try {

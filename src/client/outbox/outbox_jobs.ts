@@ -8,7 +8,6 @@ export interface OutboxJobs extends Pick<JobView, "get" | "subscribe" | "wait"> 
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
   prepare(job: Job): Promise<Job | undefined>;
   end(job: Job, row?: JobRow | null): Promise<void>;
-  /** Reads the stored jobs of all tabs. */
   sync(): Promise<void>;
 }
 

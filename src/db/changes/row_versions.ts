@@ -92,7 +92,6 @@ export async function readVersions(
 
 const maxPerPurge = 1_000;
 
-/** Deletes the versions that are older than the retention of their table. */
 export async function purgeVersions(
   driver: Driver,
   history: ReadonlyMap<TableInfo, number>,

@@ -51,7 +51,7 @@ interface RolesEngine {
     tables: readonly TableInfo[],
   ): Promise<ActingRoles>;
   limits(driver: Driver, tables: readonly TableInfo[]): Promise<ReadonlyMap<TableInfo, RoleLimits>>;
-  /** For each table, returns the tables whose policies the role bypasses by reading that table. */
+  /** For each table, returns the tables whose policies do not apply when the role reads it. */
   bypasses(
     driver: Driver,
     tables: readonly TableInfo[],
@@ -75,12 +75,12 @@ interface ConstraintsEngine {
 export type AnnounceRemoval = (parts: readonly RemovablePart[]) => void;
 
 interface InstalledEngine {
-  /** A query for a fingerprint that changes with each trigger of the change log. */
+  /** SQL that returns a fingerprint. It changes when a trigger of the change log changes. */
   readonly triggers: string;
   /** A table expression whose column `name` contains the names of tables, views and indexes. */
   readonly relations: string;
   changesOfServing(connection: Connection): Promise<readonly string[]>;
-  /** Returns true if parts were removed. Null if the database must be closed for the removal. */
+  /** Removes the installed parts; true if any existed. Null if the database must be closed first. */
   readonly uninstall: ((driver: Driver, announce: AnnounceRemoval) => Promise<boolean>) | null;
   /** The objects that the change log adds to a database, as a part of a sentence. */
   readonly logParts: string;
@@ -88,7 +88,7 @@ interface InstalledEngine {
 
 export interface CatalogEngine {
   introspect(driver: Driver, options: IntrospectOptions): Promise<Introspection>;
-  /** A query for a fingerprint that changes with each table, constraint and trigger. */
+  /** SQL that returns a fingerprint. It changes when a table, a constraint or a trigger changes. */
   readonly schemaVersion: string;
   hasTable(table: Pick<TableInfo, "schema" | "name">): Statement;
   /** A statement that prevents two processes from creating a table simultaneously, or null. */
@@ -157,11 +157,11 @@ export interface ChangesEngine {
   readonly mark: string | null;
   changesSince(table: TableInfo, mark: SqlValue): Statement;
   readonly versions: VersionsSql;
-  /** The changes that streams miss if a table has no triggers, as a part of a sentence. */
+  /** The rest of a sentence for the operator: which changes streams miss without triggers. */
   readonly untrackedConsequence: string;
-  /** The writes that streams show if a table has no triggers, as a sentence for the operator. */
+  /** A sentence for the operator: which writes streams show without triggers. */
   readonly ownWrites: string;
-  /** Returns a sentence for the operator with the reason why no log can be set up, and a remedy. */
+  /** Returns a sentence for the operator: why no change log can be set up, and a remedy. */
   whyForbidden(
     driver: Driver,
     tables: readonly TableInfo[],
@@ -178,7 +178,7 @@ export interface OpenSourceOptions {
 export interface ChangeSource {
   /** The tables of which only writes of this service are recorded. */
   readonly untracked: readonly TableInfo[];
-  /** Returns {@link PollingListener.findUntracked}, which is always null on Postgres. */
+  /** Resolves to a function that records other programs' writes, or to null on Postgres. */
   findUntracked(): Promise<(() => Promise<void>) | null>;
   open(options: OpenSourceOptions): Promise<ChangeLog>;
   recordingDriver(): Driver;
@@ -190,10 +190,10 @@ export interface VersionsSql {
   tableName(table: TableInfo, place: (value: SqlValue) => string): string;
   /** Returns an expression for the column `key`, in a SELECT from the table of the row. */
   keyOf(table: TableInfo): string;
-  /** Sets the actor of the transaction's following writes. Can be called again before the end. */
+  /** Sets the user and operation to record with the transaction's next writes. Can be repeated. */
   beginActor(actor: { readonly user: string | null; readonly operation: string }): Statement;
-  /** Restores the previous actor, or none. */
+  /** Restores the user and operation of before, or none. */
   readonly endActor: Statement;
-  /** True if the actors end with the transaction. */
+  /** True if the engine forgets the user and the operation when the transaction ends. */
   readonly endsWithTransaction: boolean;
 }

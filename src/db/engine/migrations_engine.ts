@@ -18,7 +18,7 @@ export interface MigrationsEngine {
 export interface ComparisonEngine extends ComparisonFacts {
   shapes(connection: Connection, names: readonly TableName[]): Promise<ExistingShapes>;
   declaredShape(parsed: TableShape): TableShape;
-  /** Returns tables with expressions as the engine stores them. Null if it changes none. */
+  /** Rewrites expressions to the form that the engine stores; null if it stores them unchanged. */
   readonly written:
     | ((
       connection: Connection,
@@ -37,7 +37,7 @@ export interface PlanningEngine extends PlanningFacts {
   lockOf(sql: string): string | null;
   /** Divides the steps into parts, one for each migration file. The files run in this order. */
   writtenParts(steps: readonly MigrationStep[]): readonly WrittenPart[];
-  /** SQL for a query of all foreign keys: the referring table, the referenced table, and FROM. */
+  /** SQL that lists foreign keys: referring table (`from`), referenced table (`to`), and FROM. */
   readonly references: { readonly from: string; readonly to: string; readonly rows: string };
 }
 
@@ -58,7 +58,7 @@ export interface MigrationRunEngine {
    * database server, other processes that call this function wait until `work` has ended.
    */
   apart<T>(driver: Driver, work: (connection: Connection) => Promise<T>): Promise<T>;
-  /** Inside `apart`, runs `work` with the role and settings that preceded the migration file. */
+  /** Inside `apart`, runs `work` with the role and settings from before the migration file. */
   asItself<T>(connection: Connection, work: () => Promise<T>): Promise<T>;
   undoSettings(statements: readonly string[]): readonly string[];
   unusableIndexes(connection: Connection): Promise<readonly string[]>;
@@ -88,7 +88,7 @@ export interface RecordingEngine {
   record(connection: Connection, table: TableInfo, setup: {
     readonly changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">;
     readonly random: Random;
-    /** True if the table's streams start over, because its recorded columns have changed. */
+    /** True if recorded columns have changed, so that streams of the table must start over. */
     readonly startsAgain: boolean;
   }): Promise<void>;
 }

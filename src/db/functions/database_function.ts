@@ -56,9 +56,8 @@ export interface FunctionResult {
 export type FunctionArguments = ReadonlyMap<FunctionArgument, unknown>;
 
 /**
- * Prepares the transaction of a call. Returns false if the role may not call the function. Postgres
- * does not check this right when it reuses a plan of an inlined function that another role has
- * called.
+ * Sets the limits of the transaction that calls a function. Returns false if the role may not call
+ * it: Postgres does not check this when it reuses another role's plan of an inlined function.
  */
 export async function prepareCall(
   { schema, name, args, isQuery }: DatabaseFunction,

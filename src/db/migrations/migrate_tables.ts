@@ -131,7 +131,7 @@ async function requireDone(run: MigrationRun, connection: Connection): Promise<v
   throw new Error(`Cannot migrate: after all statements it would still differ:\n${listed}`);
 }
 
-/** Changes no table. On Postgres, the caller must have begun a transaction. */
+/** Plans a migration without changes of tables. On Postgres, requires an open transaction. */
 async function planMigration(
   connection: Connection,
   dialect: Dialect,
@@ -236,7 +236,7 @@ function reportUnused(table: TableMigration): void {
   }
 }
 
-/** Compares tables in a transaction. Postgres may require the right to create temporary tables. */
+/** Compares tables in a transaction. Postgres may need the right to create temporary tables. */
 export async function findDifferences(
   connection: Connection,
   dialect: Dialect,

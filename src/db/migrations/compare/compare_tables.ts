@@ -93,7 +93,7 @@ function isLeaving(
   });
 }
 
-/** Compares declared with existing tables. A foreign key to a table in `dropped` is superfluous. */
+/** Compares declared with existing tables. Foreign keys to `dropped` tables are to be removed. */
 export function compareTables(
   declared: readonly DeclaredTable[],
   existing: ExistingShapes,

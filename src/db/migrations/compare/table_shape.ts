@@ -89,7 +89,7 @@ export function findTable<T extends TableName & { readonly sql?: string | null }
   );
 }
 
-/** Returns true if two names are equal. Ignores case, unless `sql` is null, as on Postgres. */
+/** Returns true if two names are equal. On Postgres, where `sql` is null, case matters. */
 export function isSameTableName(
   { sql }: { readonly sql?: string | null },
   left: string,

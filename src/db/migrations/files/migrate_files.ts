@@ -256,7 +256,7 @@ function droppedParts(statement: string): readonly (readonly [string, string])[]
   const container = cascading.exec(sql)?.[1];
   const table = altered.exec(sql)?.[1];
   return [
-    // The tables and columns that CASCADE drops are unknown, so they count as parts with values.
+    // The tables and columns that CASCADE drops are unknown, so they are assumed to have values.
     ...(container === undefined ? [] : [[container, "(SELECT 1) AS one"]] as const),
     ...dropped.map((name) => [name, name] as const),
     ...(table === undefined ? [] : [...sql.matchAll(columns)]).map(([, column]) =>
