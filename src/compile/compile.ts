@@ -249,7 +249,7 @@ function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
   }`;
 }
 
-/** OR ABORT overrides ON CONFLICT of a table, but also OR IGNORE in triggers: used if needed. */
+/** Tables with ON CONFLICT need OR ABORT. Others omit it, as it overrides OR IGNORE in triggers. */
 function orAbort({ table }: InsertPlan | UpdatePlan, { conflicting }: CompileContext): Fragment {
   return rawSql(conflicting.has(table) ? " OR ABORT" : "");
 }

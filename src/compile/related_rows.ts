@@ -89,7 +89,7 @@ function compileRanked(plan: RelatedPlan, keys: List, dialect: Dialect): Fragmen
     rowsOfKeys(keys, compileFilter(where, dialect), dialect)
   }`;
   return sql`SELECT * FROM (${ranked}) AS ${list} WHERE ${
-    // The scan check is repeated here, because this SELECT reads the sorted rows again.
+    // The outer SELECT reads the sorted rows again, so it needs its own scan check.
     withScanCheck(sql`${rank} <= ${limit}`, dialect)} ORDER BY ${ordinal}, ${rank} LIMIT ${most}`;
 }
 

@@ -43,7 +43,7 @@ export interface DatabaseIdentity {
 
 /** The limits of the time and the memory that the reads of one request can use. */
 export interface ReadLimits {
-  /** The user or the address that reads. An identity can have at most half of the waiting reads. */
+  /** The user or address that reads. One identity can have at most half of the queued reads. */
   readonly identity: string;
   /** Aborted when the client disconnects, which ends the reads. */
   readonly signal: AbortSignal;

@@ -242,6 +242,6 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   }
 }
 
-/** A string, a number, TRUE, FALSE or NULL, optionally in parentheses and with a cast. */
+/** Matches a string, a number, TRUE, FALSE or NULL, possibly in parentheses and with a cast. */
 const constantClause =
   /^\(*('(?:[^']|'')*'|[-+]?\d[\d.]*|true|false|null)\)*(?:::[\w ()",[\]]+)?\)*$/i;

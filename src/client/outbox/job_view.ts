@@ -138,7 +138,7 @@ function overlayOf(job: Job): Overlay {
   return {
     ...job,
     key: path === resource ? null : rowKey(path),
-    // The row does not contain values that create or link related rows.
+    // Omits values that create or link related rows: a row of a list does not contain them.
     fields: Object.fromEntries(
       Object.entries(body ?? {}).filter(([, value]) => !relating.test(JSON.stringify(value))),
     ),

@@ -48,7 +48,7 @@ export function newJob(
 
 /**
  * Returns the ETag that the row has after all sent requests, even if no list shows their effects
- * yet. If another user's change is in a list, the service will refuse this ETag as a conflict.
+ * yet. If a list shows a newer row than they wrote, the ETag is older, to cause a conflict.
  */
 function presentTag(path: string, listed: string | null, sent: TabJobs["sent"]): string | null {
   let present = listed;

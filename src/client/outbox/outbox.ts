@@ -81,7 +81,8 @@ export interface Outbox extends Store<OutboxState> {
   ): Write<R["row"]>;
   /**
    * Sends a dead (refused) write again, optionally with a new body, based on the current row. If
-   * the service may have executed it, the request stays unchanged. Resolves when the job is stored.
+   * the service may have executed it, idempotency key and base stay. Resolves when the job is
+   * stored.
    */
   revive(id: string, body?: JobRow): Promise<void>;
   /** Discards a write. If it creates a row, later writes to that row are discarded, too. */

@@ -29,7 +29,7 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
     return stored.change(job, changes);
   }
 
-  /** Updates the jobs that wait for `job`, with its result or, if unsent, with its `after`. */
+  /** Updates the jobs that wait for `job`. If it was not sent, they wait for its predecessor. */
   async function release(job: Job): Promise<void> {
     const { id, idempotencyKey, state, after, ifMatch } = job;
     for (const other of [...jobs.values()]) {
@@ -58,8 +58,7 @@ export function createOutboxJobs(options: OutboxJobsOptions): OutboxJobs {
     prepare: (job) => change(job, { ...led(job), attempts: job.attempts + 1 }),
     async end(job, row = null) {
       if (job.state === "sent") view.learn(job, row);
-      // Updates the waiting jobs first: after a crash before `end`, the client repeats only this
-      // job.
+      // Updates the waiting jobs first: after a crash before `end`, only this job is sent again.
       await release(job);
       await stored.end(job, row);
     },

@@ -9,7 +9,7 @@ export interface SearchWorkersOptions {
   makeWorker(script: string): Worker;
   takeCounter(): number;
   onFound(counter: number, index: number): void;
-  /** Called when `readyCount` has changed. */
+  /** Called when the number of workers that are ready to search has changed. */
   onChange(): void;
 }
 

@@ -20,7 +20,7 @@ export interface CallResult {
 
 export type Call<Result> = (options?: CallOptions, body?: unknown) => Promise<Result>;
 
-/** Creates a function that sends a request. `member` of the JSON is its result (`""`: the JSON). */
+/** Creates a function that sends a request and returns the JSON's `member` (all for `""`). */
 export interface CallFactory {
   (method: string, place: string): Call<CallResult>;
   (method: string, place: string, member: string | undefined): Call<unknown>;

@@ -23,7 +23,7 @@ export async function importRows(
   async function sendPart(): Promise<void> {
     const part = waiting.slice(0, size);
     try {
-      // A repeated import sends equal keys for equal parts, so it inserts no row twice.
+      // Equal parts get equal idempotency keys, so a repeated import inserts no row twice.
       await send(part, { ...options, idempotencyKey: `${idempotencyKey}.${count}.${part.length}` });
     } catch (error) {
       const limit = smallerSize(error, part.length);

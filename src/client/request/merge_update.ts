@@ -21,7 +21,7 @@ export interface MergeDependencies {
 
 /**
  * Patches a row. If the row has changed, `onConflict` merges the patch with the current row, at
- * most five times. Throws the ConflictError if the result is null, or the row has no ETag.
+ * most five times. Throws the ConflictError if `onConflict` returns null or the row has no ETag.
  */
 export async function mergeUpdate(
   { key, get, patch, onConflict }: MergeDependencies,

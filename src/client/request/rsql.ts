@@ -71,6 +71,6 @@ function operand(value: unknown): string {
   const text = (value as Date | null)?.toISOString?.() ?? value;
   // Some operators require null, numbers and booleans without quotes.
   if (typeof text === "string") return `"${text.replace(/["\\]/g, "\\$&")}"`;
-  // Without a `$number`, `isNaN` is true. Contrary to its type, `isNaN` also accepts strings.
+  // If `$number` is undefined, `isNaN` is true. Contrary to its type, `isNaN` also accepts strings.
   return `${isNaN($number as never) ? requireExactValue(text) : $number}`;
 }

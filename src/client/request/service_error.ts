@@ -82,8 +82,7 @@ export class ConflictError extends ServiceError {
 export async function errorOfResponse(response: Response, now?: number): Promise<ServiceError> {
   const { status, headers } = response;
   const after = headers.get("retry-after")!;
-  // `after` is seconds or a date. Without the header, `ms` is NaN. The maximum, a day, fits a
-  // timer.
+  // `after`: seconds or a date. Without the header, `ms` is NaN. The maximum, a day, fits a timer.
   const ms = Math.min(86_400_000, +after * 1000 || Date.parse(after) - now!);
   const facts = { status, retryAfterMs: Math.max(0, ms) || null };
   const problem = await response.json().catch(() => null);

@@ -28,7 +28,7 @@ export class TabConnection implements LiveConnection {
   #isAlive = false;
   #stepDown: (() => void) | null = null;
 
-  /** Sends subscriptions to the leader, until this tab gets the leader's lock and leads. */
+  /** Sends subscriptions to the leading tab, until this tab gets the lock and leads. */
   constructor(transport: Transport, shared: TabLockAndChannel) {
     const environment = pageEnvironmentOf(transport);
     const { name, locks, channel } = this.#shared = shared;
@@ -144,12 +144,11 @@ export class TabConnection implements LiveConnection {
     }
   }
 
-  /** Passes an event from the leader to its subscriber, except events of an outdated request. */
+  /** Passes a leader's event to its subscriber, unless the subscriber has sent a newer request. */
   #deliver({ key, asked, message }: TabMessage & { readonly kind: "event" }): void {
     const one = this.#own.get(key);
     if (one?.asked !== asked) return;
-    // The leader counts its own streams in `asked`, but a subscriber compares the count of this
-    // tab.
+    // `asked` counts the leader's streams, but a subscriber compares the count of this tab.
     if (message.type === "opened") message = { ...message, asked };
     if (message.type === "status" && message.error !== null) {
       const { error } = message;

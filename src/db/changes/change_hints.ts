@@ -2,7 +2,7 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { Driver } from "../driver.ts";
 import { type ChangeHints, engineOf, type PollingListener } from "../engine/engine.ts";
 
-/** Reports possible changes: after own commits, signals of other processes, and polls. */
+/** Calls listeners when the change log may have grown: after own commits, signals, and polls. */
 export function changeHints(
   driver: Driver,
   clock: Clock,

@@ -44,7 +44,7 @@ export interface ChangeLog {
   end(): Promise<Position>;
   /** Returns the changes after a position, or the next part of a step. Null if some were purged. */
   next(from: Position | ChangeLogStep): Promise<ChangeLogStep | null>;
-  /** Reads rows and their position in the log. If no row is found, the position can be older. */
+  /** Reads rows, and the log position of that time. Without any row, the position can be older. */
   readAt(
     statement: Statement,
     limits?: ReadLimits,

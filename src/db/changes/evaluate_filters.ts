@@ -17,7 +17,7 @@ import type { Connection } from "../driver.ts";
 /** Filters, and the row images (rows before or after a change) on which to evaluate them. */
 export interface FilterEvaluation {
   readonly table: TableInfo;
-  /** The row images. Their rows need not be in the table any more. */
+  /** The row images. Their rows may have been changed or deleted since. */
   readonly images: readonly RowImage[];
   readonly filters: readonly Filter[];
 }
@@ -136,7 +136,7 @@ export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,
 ): readonly { readonly from: number; readonly filters: readonly Filter[] }[] {
-  // Row images use half of the placeholders. A value that ignores case needs four in Postgres.
+  // Row images use half of the placeholders. In Postgres, ignoring case takes four per value.
   const room = Math.floor(maxValues / 2);
   const parts: { from: number; filters: Filter[]; values: number }[] = [];
   filters.forEach((filter, from) => {

@@ -64,7 +64,7 @@ export function coversPosition(position: Position, earlier: Position): boolean {
     position.running.every((xid) => !sees(earlier, xid));
 }
 
-/** Returns a number to compare positions. Not a `seq`, which a change gets before its commit. */
+/** Returns a number to compare positions. On Postgres not a `seq`: commits have another order. */
 export function logPositionOrdinal(position: Position): number {
   if (position.kind === "sequence") return position.seq;
   // The number of transactions that have ended. This number only grows.

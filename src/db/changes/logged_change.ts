@@ -69,7 +69,7 @@ function inAnyCase(members: ReadonlyMap<string, string>, name: string): string |
   return undefined;
 }
 
-/** Decodes a logged row: one change for each of the declarations in `tables` of its table. */
+/** Decodes a row of the log. Returns several changes if several `tables` declare its table. */
 export type DecodeChanges = (
   cells: {
     readonly seq: SqlValue;
@@ -123,7 +123,7 @@ function changeKind(op: string): Change["kind"] {
 /** The optimistic ids (ids that clients chose for new rows) of a transaction's rows, by row id. */
 export type OptimisticIds = ReadonlyMap<string, string>;
 
-/** The log position before a transaction writes. Null if changes contain transaction ids. */
+/** The log position before a transaction writes. Null if the log records transaction ids. */
 type LogMark = SqlValue;
 
 export async function logPositionBefore(

@@ -38,7 +38,8 @@ const columns = namedColumns({
 
 /**
  * Reads versions of an existing row with a `seq` before `end`, the newest first. `next` is the
- * `end` of the next read, or null if there are no more versions. `bytes` is the size of the images.
+ * `end` of the next read, or null if there are no more versions. `bytes` is the size of their
+ * images.
  */
 export async function readVersions(
   connection: Connection,

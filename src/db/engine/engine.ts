@@ -11,7 +11,7 @@ import type { Random } from "../../runtime/runtime.ts";
 import type { ResolvedChangesOptions } from "../changes/changes_options.ts";
 import type { ChangeLog } from "../changes/change_log.ts";
 
-/** Code outside of `src/engines/` calls an engine's members and never compares its name. */
+/** The code for one database engine. Code outside of `src/engines/` never compares its name. */
 export interface DatabaseEngine extends EngineParts {
   readonly catalog: CatalogEngine;
   readonly changes: ChangesEngine;
@@ -40,7 +40,7 @@ export interface RoleLimits {
 export interface PolicyBypass {
   readonly role: string;
   readonly of: string;
-  /** The reason, as a part of a sentence; null if the served table itself has the policies. */
+  /** The reason for the bypass, in a sentence; null if the served table itself has the policies. */
   readonly why: string | null;
 }
 
@@ -80,7 +80,7 @@ interface InstalledEngine {
   /** A table expression whose column `name` contains the names of tables, views and indexes. */
   readonly relations: string;
   changesOfServing(connection: Connection): Promise<readonly string[]>;
-  /** Removes the installed parts; true if any existed. Null if the database must be closed first. */
+  /** Removes installed parts; true if any existed. Null if the database must be closed first. */
   readonly uninstall: ((driver: Driver, announce: AnnounceRemoval) => Promise<boolean>) | null;
   /** The objects that the change log adds to a database, as a part of a sentence. */
   readonly logParts: string;
@@ -153,7 +153,7 @@ export interface ChangesEngine {
   setUp(setup: ChangeLogSetup): Promise<ChangeSource>;
   readonly images: ImageFormat;
   polling(driver: Driver, listener: PollingListener): PollingMethod;
-  /** A query for the log position before a write. Null if changes contain transaction ids. */
+  /** A query for the log position before a write. Null if the log records transaction ids. */
   readonly mark: string | null;
   changesSince(table: TableInfo, mark: SqlValue): Statement;
   readonly versions: VersionsSql;

@@ -80,7 +80,7 @@ export interface ExistingRecording {
 }
 
 export interface RecordingEngine {
-  /** Drops the triggers that would prevent a migration. Returns the recorded tables. */
+  /** Drops triggers that would prevent a migration. Returns the tables with recorded changes. */
   pause(connection: Connection): Promise<readonly PausedTable[]>;
   /** Returns the tables to record again after the migration, under their new names. */
   resumed(connection: Connection, paused: readonly PausedTable[]): Promise<readonly PausedTable[]>;

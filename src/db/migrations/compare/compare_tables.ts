@@ -21,7 +21,7 @@ export interface DeclaredTable {
 
 export interface PairedTable extends DeclaredTable {
   readonly existing: TableShape;
-  /** The existing table, with the new names of the table and its columns. */
+  /** The existing table, but with the declared names of the table and its columns. */
   readonly current: TableShape;
   readonly columns: PairedColumns;
 }
