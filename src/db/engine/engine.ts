@@ -91,7 +91,7 @@ export interface CatalogEngine {
   /** SQL that returns a fingerprint. It changes when a table, a constraint or a trigger changes. */
   readonly schemaVersion: string;
   hasTable(table: Pick<TableInfo, "schema" | "name">): Statement;
-  /** A statement that prevents two processes from creating a table simultaneously, or null. */
+  /** Prevents two processes from creating a table at the same time; null if the engine does so. */
   readonly creationLock: Statement | null;
   /** True if a foreign key can refer to a table that is created later. */
   readonly allowsForwardReferences: boolean;

@@ -33,7 +33,7 @@ export interface PlanningEngine extends PlanningFacts {
     changed: readonly TableMigration[],
     missing: readonly TableShape[],
   ): Promise<readonly MigrationStep[]>;
-  /** Returns the strongest table lock that a statement takes on an existing table, or null. */
+  /** Returns the strongest lock that a statement takes on an existing table; null for no lock. */
   lockOf(sql: string): string | null;
   /** Divides the steps into parts, one for each migration file. The files run in this order. */
   writtenParts(steps: readonly MigrationStep[]): readonly WrittenPart[];
@@ -64,7 +64,7 @@ export interface MigrationRunEngine {
   unusableIndexes(connection: Connection): Promise<readonly string[]>;
   readonly hasOneWriter: boolean;
   integrity(connection: Connection): Promise<IntegrityCheck>;
-  /** Returns why a migration file must not run the statement, as a part of a sentence, or null. */
+  /** Returns the reason, in a sentence, why a file must not run the statement; null if it may. */
   whyNot(statement: string): string | null;
   /** Returns true if a statement of a migration file turns foreign keys off, to rebuild a table. */
   turnsKeysOff(statement: string): boolean;

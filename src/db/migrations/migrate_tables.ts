@@ -34,7 +34,7 @@ export interface MigrationRun extends MigrationRights {
   readonly tables: readonly TableInfo[];
   readonly random: Random;
   readonly dryRun: boolean;
-  /** The plan that the operator has accepted. If the plan has changed since, no statement runs. */
+  /** The plan that the operator has accepted: no other step may run. Null to run any plan. */
   readonly agreed: MigrationPlan | null;
 }
 

@@ -30,7 +30,9 @@ export interface ColumnShape {
   readonly generated: string | null;
   /** True if the database generates the values: an identity column, or a row id of SQLite. */
   readonly countsUp: boolean;
-  /** The strings that the CHECK of an enum column allows. `check` is the name of the CHECK. */
+  /**
+   * Strings that an enum column's CHECK allows. `check`: the name of an existing CHECK, or null.
+   */
   readonly members: { readonly values: readonly string[]; readonly check: string | null } | null;
 }
 
