@@ -73,7 +73,7 @@ async function showPlan(run: MigrationRun): Promise<MigrationPlan> {
     return await running.compare(driver, plan);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    // Without `restructure`, another process could alter tables between two queries of the plan.
+    // `compare` can fail if another process alters tables. `restructure` excludes other migrations.
     return await running.restructure(driver, plan);
   }
 }

@@ -30,9 +30,7 @@ export interface ColumnShape {
   readonly generated: string | null;
   /** True if the database generates the values: an identity column, or a row id of SQLite. */
   readonly countsUp: boolean;
-  /**
-   * Strings that an enum column's CHECK allows. `check`: the name of an existing CHECK, or null.
-   */
+  /** The strings that an enum column's CHECK allows. `check`: the CHECK's name in the database. */
   readonly members: { readonly values: readonly string[]; readonly check: string | null } | null;
 }
 

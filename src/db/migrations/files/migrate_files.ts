@@ -60,7 +60,7 @@ export async function migrateFiles(run: FilesRun): Promise<readonly string[]> {
       const isPlain = running.hasOneWriter && !file.withoutKeys;
       await (isPlain ? driver.transaction(apply) : running.restructure(driver, apply));
     }
-    // A new connection has none of the file's settings, temporary tables and locks.
+    // Removes the file's settings, temporary tables and locks, which end with the connection.
     driver.renewConnections?.();
   }
   return done;

@@ -83,7 +83,7 @@ async function readOne(
   // A checkout on another operating system has other line ends, but must have the same checksum.
   const sql = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
   if (sql.includes("\0")) throw new Error(`Cannot migrate: ${name} contains a NUL character`);
-  // pg_dump puts the psql commands \restrict and \unrestrict around the statements of a dump.
+  // Removes the psql commands \restrict and \unrestrict, which pg_dump writes around a dump.
   const commands = /^\\(?:un)?restrict \w+$/gm;
   const all = statementsOf(name, sql.replaceAll(commands, ""), dialect.syntax);
   const boundary = all.find(isTransactionBoundary);
