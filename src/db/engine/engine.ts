@@ -40,7 +40,7 @@ export interface RoleLimits {
 export interface PolicyBypass {
   readonly role: string;
   readonly of: string;
-  /** The reason for the bypass, in a sentence; null if the served table itself has the policies. */
+  /** Why the role bypasses the policies (part of a sentence); null if the table itself has them. */
   readonly why: string | null;
 }
 
@@ -91,7 +91,9 @@ export interface CatalogEngine {
   /** SQL that returns a fingerprint. It changes when a table, a constraint or a trigger changes. */
   readonly schemaVersion: string;
   hasTable(table: Pick<TableInfo, "schema" | "name">): Statement;
-  /** Prevents two processes from creating a table at the same time; null if the engine does so. */
+  /**
+   * Prevents two processes from creating a table at once; null if the engine itself prevents it.
+   */
   readonly creationLock: Statement | null;
   /** True if a foreign key can refer to a table that is created later. */
   readonly allowsForwardReferences: boolean;
@@ -192,7 +194,7 @@ export interface VersionsSql {
   keyOf(table: TableInfo): string;
   /** Sets the user and operation to record with the transaction's next writes. Can be repeated. */
   beginActor(actor: { readonly user: string | null; readonly operation: string }): Statement;
-  /** Restores the user and operation of before, or none. */
+  /** Restores the previous user and operation, or sets none. */
   readonly endActor: Statement;
   /** True if the engine forgets the user and the operation when the transaction ends. */
   readonly endsWithTransaction: boolean;

@@ -64,7 +64,7 @@ export interface MigrationRunEngine {
   unusableIndexes(connection: Connection): Promise<readonly string[]>;
   readonly hasOneWriter: boolean;
   integrity(connection: Connection): Promise<IntegrityCheck>;
-  /** Returns the reason, in a sentence, why a file must not run the statement; null if it may. */
+  /** Returns why a file must not run the statement (part of a sentence), or null if it may. */
   whyNot(statement: string): string | null;
   /** Returns true if a statement of a migration file turns foreign keys off, to rebuild a table. */
   turnsKeysOff(statement: string): boolean;

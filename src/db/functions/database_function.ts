@@ -56,8 +56,8 @@ export interface FunctionResult {
 export type FunctionArguments = ReadonlyMap<FunctionArgument, unknown>;
 
 /**
- * Sets the limits of the transaction that calls a function. Returns false if the role may not call
- * it: Postgres does not check this when it reuses another role's plan of an inlined function.
+ * Sets limits if the function only reads. Returns false if the role may not call the function:
+ * Postgres does not check this when it reuses another role's plan of an inlined function.
  */
 export async function prepareCall(
   { schema, name, args, isQuery }: DatabaseFunction,

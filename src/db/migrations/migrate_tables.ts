@@ -236,7 +236,7 @@ function reportUnused(table: TableMigration): void {
   }
 }
 
-/** Compares tables in a transaction. Postgres may need the right to create temporary tables. */
+/** Compares tables in a transaction. On Postgres, the role may need to create temporary tables. */
 export async function findDifferences(
   connection: Connection,
   dialect: Dialect,
