@@ -64,7 +64,7 @@ export function coversPosition(position: Position, earlier: Position): boolean {
     position.running.every((xid) => !sees(earlier, xid));
 }
 
-/** Returns a number to compare positions. On Postgres not a `seq`: commits have another order. */
+/** Returns a number to compare positions. On Postgres, changes do not commit in `seq` order. */
 export function logPositionOrdinal(position: Position): number {
   if (position.kind === "sequence") return position.seq;
   // The number of transactions that have ended. This number only grows.
