@@ -3,7 +3,7 @@ import { simdModule } from "./simd_module.ts";
 
 export const simdMemoryOffsets = { state: 0, block: 32, mask: 96 } as const;
 
-/** Compiles the module that scans four nonces at a time. Null without SIMD, or if a CSP forbids it. */
+/** Compiles the SIMD scan of four nonces at a time. Null without SIMD, or if a CSP forbids it. */
 export async function compileSimdScan(): Promise<WebAssembly.Module | null> {
   try {
     const gzip = Uint8Array.from(atob(simdModule), (byte) => byte.charCodeAt(0));
