@@ -36,8 +36,8 @@ interface Waiter {
 
 /**
  * Limits concurrent reads that can examine many rows. Excess reads wait in a bounded queue, in
- * which the identities take turns. One identity never has all running reads, unless `maxRunning` is
- * 1.
+ * which the identities take turns. If `maxRunning` is more than 1, one identity cannot have all
+ * running reads.
  */
 export class ReadLimiter {
   readonly #options: ReadLimiterOptions;

@@ -6,7 +6,7 @@ import { DatabaseError } from "./database_error.ts";
 import type { Connection } from "./driver.ts";
 import { type FetchedRows, fetchRows, type RowReader } from "./rows.ts";
 
-/** The rows of a plan, page by page. Between pages, the service holds no connection or lock. */
+/** Pages of a query's rows. Between two pages, the service holds no connection or lock. */
 export interface RowPages {
   next(maxRows: number): Promise<RowPage>;
 }
@@ -80,5 +80,5 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   };
 }
 
-/** Divides a row limit that was too high. It is large, so that few limits (statements) occur. */
+/** A row limit that was too high is divided by this. A large number means few more attempts. */
 const shrinkage = 8;

@@ -43,8 +43,8 @@ export function fetchRows(
 }
 
 /**
- * Fetches the rows related to given keys. The rows of a key are adjacent. `places` contains, for
- * each row, the index of its key in the plan. In `stored`, the last cell of each row is this index.
+ * Fetches the rows that are related to the keys in the plan. Rows of the same key are adjacent.
+ * `places` has the index of each row's key in the plan. In `stored`, this index is the last cell.
  */
 export async function fetchRelated(
   connection: Connection,
@@ -128,7 +128,7 @@ interface RowDecoder {
 
 interface CellDecoder {
   readonly name: string;
-  /** The kind of a column with decoded cells, which halves the time of a row; otherwise null. */
+  /** Null if each cell needs decoding. To skip the decoding halves the time of a row. */
   readonly plain: "text" | "integer" | null;
   decode(value: Exclude<SqlValue, null>): unknown;
 }

@@ -3,12 +3,12 @@ import type { Statement } from "../sql/fragment.ts";
 
 const [maxTexts, maxTextLength] = [1_000, 1_000_000];
 
-/** How many runs within the limit compensate for one longer run, and for how many longer runs. */
+/** Seven quick runs excuse one slow run. At most three slow runs can be excused in advance. */
 const [quickRunsPerSlow, maxSlowRuns] = [7, 3];
 
 interface Duration {
   expectedMs: number;
-  /** The number of runs within the limit that have not compensated for a longer run yet. */
+  /** The number of quick runs that have not excused a slow run yet. */
   quickRuns: number;
 }
 
@@ -19,7 +19,7 @@ export class StatementDurations {
     bytesOf: (text) => text.length,
   });
 
-  /** `limitMs` is the limit of a quick run. Without it, every run counts. */
+  /** A run is quick if it takes at most `limitMs`. By default, every run is quick. */
   constructor(limitMs = Infinity) {
     this.#limitMs = limitMs;
   }
@@ -35,7 +35,7 @@ export class StatementDurations {
     if (ms <= this.#limitMs) {
       known.quickRuns = Math.min(known.quickRuns + 1, maxSlowRuns * quickRunsPerSlow);
     } else if (known.quickRuns >= quickRunsPerSlow) {
-      // The system may have suspended the process during a run of a statement that is quick.
+      // A quick statement can have a slow run because the system suspended the process.
       return void (known.quickRuns -= quickRunsPerSlow);
     }
     known.expectedMs = Math.max(ms, (3 * known.expectedMs + ms) / 4);

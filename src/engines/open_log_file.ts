@@ -57,7 +57,7 @@ export function openLogFile(
     file.transaction(() => {
       for (const text of [`PRAGMA application_id = ${applicationId}`, ...tables]) file.run(text);
     });
-    // Later, a request must not wait for another worker. The service tries the write again.
+    // A request must not wait long for another worker's lock: the service retries the write.
     file.rows("PRAGMA busy_timeout = 20");
     return file;
   } catch (error) {

@@ -165,7 +165,7 @@ export async function isAsDescribed({ table, driver }: TableOfDriver): Promise<b
       : sql`coalesce(${dialect.operand(column)}, ${dialect.bound(null, column)})`
   );
   const rows = rowsWithFunctions(table, table.functionColumns);
-  // If a function in `rows` returns single values, the alias is the name of the function's column.
+  // If `rows` calls a function that returns single values, the table alias also names its column.
   const from = tableName({ schema: null, name: table.name, rows });
   const none = sql`SELECT ${join([sql`1`, ...compared], ", ")} FROM ${from} WHERE 1=0`;
   try {

@@ -52,7 +52,7 @@ export async function findDrift(driver: Driver, tables: readonly TableInfo[]) {
   return { faults: faults.map(named), notices: others.filter(isWorthSaying).map(named) };
 }
 
-/** Finds all differences, even of expressions, in temporary tables. Null if a statement fails. */
+/** Finds all differences. Compares expressions by creating temporary tables. Null if that fails. */
 async function findSurely(
   driver: Driver,
   tables: readonly TableInfo[],

@@ -12,7 +12,7 @@ export interface TableFacts {
   readonly conflicting: Set<TableInfo>;
   /** The tables in which no trigger or rule changes a row after the statement that writes it. */
   readonly final: Set<TableInfo>;
-  /** The tables in which no trigger or rule changes anything if a statement writes no row. */
+  /** The tables whose triggers and rules change nothing if a statement writes no row. */
   readonly withoutEffects: Set<TableInfo>;
 }
 

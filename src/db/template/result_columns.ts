@@ -28,7 +28,7 @@ export type ResultItem =
     /** True for the value of an expression, false for the stored value of the column. */
     readonly computed: boolean;
   }
-  /** `*` or `notes.*`: all columns of tables. `named` returns those with the database name. */
+  /** `*` or `notes.*`. `named` returns the columns whose name in the database is `dbName`. */
   | { readonly kind: "star"; named(dbName: string): readonly (ColumnInfo | null)[] };
 
 /** Parses the items of RETURNING or SELECT. Throws if engines could differ in names or values. */

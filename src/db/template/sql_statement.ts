@@ -50,7 +50,7 @@ export interface SqlTag {
     strings: TemplateStringsArray,
     ...parts: readonly (string | number | bigint | boolean | object | null)[]
   ): SqlStatement<R>;
-  /** Binds a value in the format of `column`, for SQL that does not compare the value with it. */
+  /** Binds a value in the format of `column`, if the SQL does not compare it with that column. */
   value<T>(column: ColumnLike<T>, value: NoInfer<T> | ServedValue<NoInfer<T>> | null): object;
 }
 

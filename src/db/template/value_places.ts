@@ -97,7 +97,7 @@ function namedColumns(
   ];
 }
 
-/** Returns true for a kind whose values are strings in JSON, which SQL may need in another form. */
+/** Returns true if values of the kind are JSON strings, whose form in SQL can be different. */
 function isWrittenAsString({ kind }: ColumnInfo): boolean {
   return kind !== "text" && !["number", "boolean"].includes(kindProperties[kind].json);
 }

@@ -9,7 +9,7 @@ import {
 } from "../open_driver.ts";
 import type { DrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 
-/** Opens separate connections. A PGlite has only one, which Drizzle and the driver share. */
+/** Opens connections of its own to Drizzle's database. A PGlite has one, which both share. */
 export async function openDrizzle(
   database: DrizzleDatabase,
   given: OpenDatabaseOptions,

@@ -3,7 +3,7 @@ import type { ForeignKeyShape, TableShape } from "../compare/table_shape.ts";
 import { columnList, membersCheck } from "./column_sql.ts";
 import type { TableMigration } from "./table_migration.ts";
 
-/** Refuses changes that existing rows prevent. `existing`: the declared tables that exist. */
+/** Refuses changes that existing rows prevent. `existing`: declared tables that already exist. */
 export async function addRowObstacles(
   table: TableMigration,
   existing: readonly TableShape[],
@@ -118,14 +118,14 @@ async function guardConstraints(
       );
     if (isShared) table.refuse(`${label} has rows that its declared key does not distinguish`);
   }
-  // If generated columns change, the database itself tests the rows when it adds the checks.
+  // If generated columns change, only the database tests the rows, when it adds the checks.
   const isTestable = isConvertible && table.of("generated").length === 0 &&
     table.of("missing-column").every(({ declared }) => declared.generated === null);
   for (const { declared: { sql } } of isTestable ? table.of("missing-check") : []) {
     if (!await table.hasRowWith(`NOT (${sql}\n)`, isRetyped)) continue;
     table.refuse(`${label} has rows that fail the check ${sql}: change these first`);
   }
-  // If a type changes, only the database tests the foreign keys, when it adds these keys.
+  // If a type changes, only the database tests the rows, when it adds the foreign keys.
   const hasTypes = table.of("type").length === 0;
   for (const { declared } of isTestable && hasTypes ? table.of("missing-foreign-key") : []) {
     if (!await table.hasRowWith(orphaned(declared, existing))) continue;

@@ -116,7 +116,7 @@ export class TableMigration {
     return await this.hasRowWith(`${present} ${groups}`, isRetyped);
   }
 
-  /** Returns a subquery of the rows, with new column names. New columns have their defaults. */
+  /** Returns a subquery of the rows, with the declared names, and with defaults in new columns. */
   #rows(isRetyped: Retyped): string {
     const { existing, columns } = this.pair;
     const present = existing.columns.map((column) => {

@@ -38,13 +38,13 @@ const maxPerStatement = 1_000;
 
 const maxKnownTexts = 500;
 
-/** Logs writes in their transaction: each changed row, or the tables of SQL without a `plan`. */
+/** Logs each write in its transaction: the changed rows, or the tables if the SQL has no plan. */
 export class WriteRecorder {
   readonly #tables: readonly PostgresLogTable[];
   readonly #exclude: ReadonlySet<ColumnInfo>;
   readonly #reader: RowReader;
   readonly #compile: CompilePlan;
-  /** For the SQL of a statement without a `plan`: the recorded tables to which the SQL writes. */
+  /** The recorded tables to which SQL without a plan writes, by the SQL. */
   readonly #known = boundedMap<string, readonly PostgresLogTable[]>(maxKnownTexts, {
     maxBytes: 1024 * 1024,
     bytesOf: (text) => 2 * text.length,

@@ -162,7 +162,7 @@ export function isTlsFailure(error: unknown): boolean {
 
 const tlsFailureName = "TlsFailure";
 
-/** The library lacks channel binding. If it is required, `verify-full` takes its place. */
+/** If channel binding, which the library lacks, is required, `verify-full` takes its place. */
 export function tlsOfParameters(
   get: Lookup,
   environment: Lookup,

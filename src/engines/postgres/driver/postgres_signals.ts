@@ -42,7 +42,9 @@ export function changeSignals(options: PostgresJsConnectionOptions): Signals {
       let ownBackend = "";
       let hasOthers = false;
       let checkedAtMs = 0;
-      /** Counts greetings of new listeners, because a running check can miss a new listener. */
+      /**
+       * Counts the messages of new listeners: a check that already runs can miss a new listener.
+       */
       let greetings = 0;
       let isClosed = false;
       options.listeners.count++;
