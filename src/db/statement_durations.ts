@@ -3,7 +3,7 @@ import type { Statement } from "../sql/fragment.ts";
 
 const [maxTexts, maxTextLength] = [1_000, 1_000_000];
 
-/** Seven quick runs excuse one slow run. At most three slow runs can be excused in advance. */
+/** How many quick runs excuse one slow run, and how many slow runs can be excused in advance. */
 const [quickRunsPerSlow, maxSlowRuns] = [7, 3];
 
 interface Duration {

@@ -50,7 +50,7 @@ export interface SqlTag {
     strings: TemplateStringsArray,
     ...parts: readonly (string | number | bigint | boolean | object | null)[]
   ): SqlStatement<R>;
-  /** Binds a value in the format of `column`, if the SQL does not compare it with that column. */
+  /** Binds a value in the format of `column`, where the SQL does not compare it with the column. */
   value<T>(column: ColumnLike<T>, value: NoInfer<T> | ServedValue<NoInfer<T>> | null): object;
 }
 

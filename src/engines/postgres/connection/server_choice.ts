@@ -68,7 +68,7 @@ export class ServerChoice {
   }
 }
 
-/** `allow` tries without TLS first, and `prefer` with TLS. A Unix socket needs no TLS. */
+/** Returns, for each attempt, whether it uses TLS. A Unix socket needs no TLS. */
 function encryptions({ path }: PostgresServer, mode: string): readonly boolean[] {
   if (path !== null || mode === "disable") return [false];
   return mode === "allow" ? [false, true] : mode === "prefer" ? [true, false] : [true];

@@ -13,7 +13,7 @@ export async function columnsViolatedOnPostgres(
   if (owner === null) {
     const values = [sqlName(table), schema, type];
     const { rows } = await connection.query({ text: columnsOfType, values });
-    // If the domain is the type of several columns, any of these columns can have the wrong value.
+    // If several columns have the domain, it is unknown which of them has the wrong value.
     return rows.length === 1 ? rows.map(([name]) => String(name)) : [];
   }
   const isWithoutPartition = kind === "check" && name === null;

@@ -3,7 +3,7 @@ import type { Clock } from "../../../runtime/runtime.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { PoolUsage } from "../../../db/driver.ts";
 
-/** Waiting requests queue by `use`. The queues take turns, so large reads delay no key reads. */
+/** Has a queue for each `use`. The queues take turns, so large reads delay no reads by key. */
 export interface Pool<T> {
   /** Rejects as `unavailable` after too long a wait. Requests with an equal `use` share a queue. */
   acquire(use: string): T | Promise<T>;

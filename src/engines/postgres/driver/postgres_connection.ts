@@ -24,7 +24,7 @@ export interface PostgresConnection {
    */
   run(text: string, values: TextRow, isPipelined?: boolean): Promise<PostgresResult>;
   read(text: string, values: TextRow, keep: KeepRow, isPipelined?: boolean): ScheduledRead;
-  /** Runs both in one transaction, and returns the second result; null if one is not prepared. */
+  /** Runs both in a transaction. Returns the second result; null if a statement is unprepared. */
   readAfter?(first: BoundStatement, statement: BoundStatement, keep: KeepRow): ScheduledRead | null;
   /** Ends a transaction, and restores everything that functions may have changed in the session. */
   end(command: "COMMIT" | "ROLLBACK"): Promise<PostgresResult>;

@@ -42,9 +42,7 @@ export function changeSignals(options: PostgresJsConnectionOptions): Signals {
       let ownBackend = "";
       let hasOthers = false;
       let checkedAtMs = 0;
-      /**
-       * Counts the messages of new listeners: a check that already runs can miss a new listener.
-       */
+      /** Counts messages of new listeners, because a running check can miss a new listener. */
       let greetings = 0;
       let isClosed = false;
       options.listeners.count++;

@@ -5,9 +5,9 @@ import type { PostgresConnection } from "./postgres_connection.ts";
 const recheckMs = 1_000;
 
 /**
- * Caches the roles that decide which row policies apply. Calls `onChange` when the pool must
- * replace its connections: when the server becomes a standby or read-only, or when a role loses
- * rights, e.g. `BYPASSRLS`. Connections keep statement plans that were made with the old rights.
+ * Caches the roles that decide which row policies apply. Calls `onChange` if the server becomes a
+ * standby or read-only. Also calls `onChange` if a role loses rights such as `BYPASSRLS`, because
+ * connections keep statement plans of the old rights. The pool then replaces its connections.
  */
 export class RoleWatch {
   readonly #clock: Clock;

@@ -7,7 +7,7 @@ import { ownTables, type RemovablePart } from "../../../db/installed/removable_p
 /** The `application_name` of a session that uninstalls. A service has another name. */
 export const uninstallApplicationName = "resource-api uninstall";
 
-/** Runs in one transaction, after `announce`. Throws if a service has the database open. */
+/** Uninstalls in one transaction, after `announce`. Throws if a service has the database open. */
 export async function uninstallFromServer(
   driver: Driver,
   announce: AnnounceRemoval,

@@ -38,7 +38,7 @@ const maxLocks = 128;
 export class PostgresKeyValue implements KeyValue {
   readonly #parts: PostgresStoreParts;
   readonly #names: ReturnType<typeof storeNames>;
-  /** The versions of refused claims, whose records count as missing. */
+  /** The versions of records to ignore, because the requests that claimed them were refused. */
   readonly #refused = new Set<string>();
   #driver: Driver;
   #server: ServerClock | null = null;

@@ -122,8 +122,8 @@ const serverLock: readonly string[] = [
 
 /**
  * Ends a connection's transaction, and runs `work` under an advisory lock. Processes poll for the
- * lock. A waiting statement would be an open transaction, for which the lock holder's index build
- * would wait: a deadlock.
+ * lock, because a statement that waits for it is an open transaction. The lock holder's index build
+ * would wait for this transaction: a deadlock.
  */
 async function runApart<T>(
   connection: Connection,

@@ -72,7 +72,7 @@ export function postgresHistoryStatements(schema: string) {
 LANGUAGE sql IMMUTABLE STRICT ${inCatalog} AS $body$${keyBody}$body$`,
       `CREATE OR REPLACE FUNCTION ${recordName}() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER ${inCatalog} AS $body$${recordVersion(history, keyName)}$body$`,
-      // Otherwise every role could write versions.
+      // By default, every role may execute a function, and could then write versions.
       `REVOKE ALL ON FUNCTION ${recordName}() FROM PUBLIC`,
     ],
   };

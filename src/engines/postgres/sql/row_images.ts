@@ -26,7 +26,7 @@ function cell(value: SqlValue, column: ColumnInfo): string {
   if (value === null) return "null";
   if (value instanceof Uint8Array) return JSON.stringify(`\\x${bytesToHex(value)}`);
   if (!isDocument(column)) return JSON.stringify(String(value));
-  // `jsonb` rejects an unreadable document. As filters match nothing in it, the image has `[]`.
+  // `jsonb` rejects an unreadable document. No filter matches in it, so the image has `[]` instead.
   const document = String(value);
   return isUnreadableDocument(document) ? "[]" : withCastableNumbers(document);
 }

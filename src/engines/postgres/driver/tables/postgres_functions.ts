@@ -93,7 +93,7 @@ export async function readFunctions(
 
 /**
  * A function of one row of a described table becomes a column, in `columns` by the table's OID. If
- * it has no overloads and its argument has a name, it can also become a procedure.
+ * the function has no overloads and its argument has a name, it can also become a procedure.
  */
 export function describeFunctions(
   catalogue: readonly CatalogueFunction[],

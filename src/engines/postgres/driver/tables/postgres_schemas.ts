@@ -21,7 +21,7 @@ export async function chooseSchemas(
 ): Promise<ChosenSchemas> {
   const { schemas, path } = await readSchemas(connection, roles);
   const open = schemas.filter(({ isOpen }) => isOpen).map(({ name }) => name);
-  // Unlike current_schema(), also finds schemas that any of `roles` may use, and no system schemas.
+  // Unlike current_schema(), finds schemas that any of `roles` may use, but no system schemas.
   const current = path.find((name) => open.includes(name)) ?? null;
   const ofPath = current === null ? [] : [current];
   const named = (wanted ?? ofPath).flatMap((name) =>

@@ -215,7 +215,7 @@ export class ActingDriver implements Driver {
     return result ?? { rows: [], changed: 0 };
   }
 
-  /** Adds the role to the SQL. So each role has a prepared statement, and none is planned again. */
+  /** Adds the role as an SQL comment, so that each role has its own prepared statement. */
   #ofRole(statement: Statement): Statement {
     return { ...statement, text: `${statement.text} --${JSON.stringify(this.#identity.role)}` };
   }
