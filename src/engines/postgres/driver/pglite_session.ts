@@ -63,7 +63,7 @@ export function createPgliteSession(
   ): Promise<PostgresResult> {
     open = null;
     const isWhole = text === "COMMIT" && await isUsable(transaction);
-    // After `end()`, the library commits the transaction, unless the transaction was rolled back.
+    // After `end()`, the library commits a transaction unless it was rolled back.
     if (!isWhole) await transaction.rollback();
     end();
     await done;

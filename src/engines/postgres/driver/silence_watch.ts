@@ -13,9 +13,11 @@ export class SilenceWatch {
   /** Half of the permitted silence, in milliseconds. Null if the server has no time limit. */
   readonly #stepMs: number | null;
   readonly #lost: () => void;
-  /** The part of the session in which another `statement_timeout` applies, or null. */
+  /**
+   * The scope of a `statement_timeout` that a statement has set: the watch is off. Null if none.
+   */
   #unlimited: "transaction" | "session" | null = null;
-  /** The periods of `#stepMs` without a response. -1 if the period began before the statement. */
+  /** The number of silent periods. -1 if the current period began before the statement was sent. */
   #steps = 0;
   #isIdle = true;
   #cancel: (() => void) | null = null;
@@ -59,7 +61,7 @@ export class SilenceWatch {
     if (this.#cancel === null) this.#wait(this.#stepMs);
   }
 
-  /** Waits twice: a response that arrived while the process was suspended can then be read. */
+  /** Waits for two periods, so that a process that was suspended can read late responses first. */
   #wait(stepMs: number): void {
     this.#cancel = this.#clock.after(stepMs, () => {
       this.#cancel = null;

@@ -106,7 +106,7 @@ const texts: ReadonlySet<number> = new Set([25, 1043, 1042, 19, 705, 1082, 2950]
 const booleanType = 16;
 const bytesType = 17;
 
-/** Decodes an expression's value to what SQLite returns. Undefined if the engines differ. */
+/** Returns what SQLite would return for an expression. Undefined for types that differ there. */
 export function decodeUntyped(value: SqlValue, type: number | null): unknown {
   if (typeof value !== "string" || type === null) return storedValueAsJson(value);
   if (numbers.has(type)) return numberOf(value);

@@ -237,7 +237,7 @@ async function twice<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Like {@link twice}, for reads. An error that a row policy raises is not the request's fault. */
+/** Like {@link twice}, for reads. A row policy's error becomes `other`, no fault of the request. */
 async function readTwice<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await twice(work);
