@@ -13,9 +13,7 @@ export class SilenceWatch {
   /** Half of the permitted silence, in milliseconds. Null if the server has no time limit. */
   readonly #stepMs: number | null;
   readonly #lost: () => void;
-  /**
-   * The scope of a `statement_timeout` that a statement has set: the watch is off. Null if none.
-   */
+  /** The scope in which a statement has set another limit: the watch is off. Null if none. */
   #unlimited: "transaction" | "session" | null = null;
   /** The number of silent periods. -1 if the current period began before the statement was sent. */
   #steps = 0;
