@@ -21,9 +21,9 @@ import { type ValuePlace, valuePlaces } from "./value_places.ts";
 /** A parsed template without its values. It is parsed once, and each run binds other values. */
 export interface SqlPlan {
   readonly shape: readonly unknown[];
-  /** The SQL, with table and column names, between the parts that are rendered for each run. */
+  /** The SQL, with names of tables and columns, before, between and after the `rendered` parts. */
   readonly texts: readonly string[];
-  /** The parts that are rendered for each run: the index, and the place in the statement. */
+  /** The parts that each run renders again: their index, and where in the statement they stand. */
   readonly rendered: readonly { readonly index: number; readonly place: ValuePlace | null }[];
   /** The SQL of the previous run, with placeholders. Most runs need exactly this SQL again. */
   last: { readonly fragments: readonly (readonly string[])[]; readonly text: string } | null;

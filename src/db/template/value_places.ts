@@ -24,7 +24,7 @@ export type ValuePlace =
   /** The JavaScript type of the value determines how it is bound. */
   | {
     readonly kind: "free";
-    /** A nearby column, such as a date: a bound string could be its JSON form or another string. */
+    /** A column near the value, e.g. a date: a string is refused, because its form is unclear. */
     readonly near: ColumnInfo | null;
     readonly isExact: boolean;
   };

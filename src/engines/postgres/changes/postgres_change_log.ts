@@ -35,7 +35,7 @@ export async function openPostgresChangeLog(options: PostgresChangeLogOptions): 
 export const maxChangesPerStepPart = 1_000;
 const maxPerPurge = 5_000;
 
-/** The changes of a read that ended before its target position, with the state to continue. */
+/** A step that ended before `target`, with the state from which the next step continues. */
 interface UnfinishedStep extends ChangeLogStep {
   readonly from: SnapshotPosition;
   readonly target: SnapshotPosition;

@@ -35,7 +35,7 @@ import { SilenceWatch } from "./silence_watch.ts";
 export interface PostgresJsConnectionOptions extends SessionParts {
   readonly choice: ServerChoice;
   readonly clock: Clock;
-  /** The number of listeners for signals. With 0, triggers send the signals instead. */
+  /** The number of listeners in this process. While it is 0, triggers send the signals instead. */
   readonly listeners: { count: number };
   readonly alterations: { count: number };
   readonly notified?: (payload: string) => void;

@@ -110,7 +110,7 @@ function wordsByStem({ driver }: IndexDescription, language: string): WordMatche
   };
 }
 
-/** An index's Postgres table: the row's key, and its words as a `tsvector`, but no strings. */
+/** The table of a search index: each row's key, and its words as a `tsvector`, but no strings. */
 class TextSearchTable implements DocumentTable {
   readonly needsSavepoint = true;
   readonly #index: IndexDescription;

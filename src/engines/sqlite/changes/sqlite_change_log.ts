@@ -143,7 +143,7 @@ class SqliteChangeLog implements ChangeLog {
       });
       const [row] = result.rows;
       const position = row === undefined ? before : this.#position(row);
-      // The read may have seen a change later than `before`, which removed a row from the result.
+      // If a later change removed rows from an empty result, the result is newer than `before`.
       const isExact = row !== undefined || coversPosition(before, await this.end());
       if (!isExact && tries < maxEmptyReads) continue;
       return { rows: result.rows.map((row) => row.slice(3)), changed: 0, position };
