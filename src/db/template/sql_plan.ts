@@ -23,7 +23,7 @@ export interface SqlPlan {
   readonly shape: readonly unknown[];
   /** The SQL, with names of tables and columns, before, between and after the `rendered` parts. */
   readonly texts: readonly string[];
-  /** The parts that each run renders again: their index, and where in the statement they stand. */
+  /** The parts that each run renders again: their index, and their place in the statement. */
   readonly rendered: readonly { readonly index: number; readonly place: ValuePlace | null }[];
   /** The SQL of the previous run, with placeholders. Most runs need exactly this SQL again. */
   last: { readonly fragments: readonly (readonly string[])[]; readonly text: string } | null;

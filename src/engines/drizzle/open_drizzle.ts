@@ -9,7 +9,7 @@ import {
 } from "../open_driver.ts";
 import type { DrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 
-/** Opens connections of its own to Drizzle's database. A PGlite has one, which both share. */
+/** Opens its own connections to Drizzle's database. A PGlite has only one, which both share. */
 export async function openDrizzle(
   database: DrizzleDatabase,
   given: OpenDatabaseOptions,
