@@ -22,6 +22,7 @@ export interface PossibleRename {
   readonly to: string;
 }
 
+/** One statement of a migration. */
 export interface MigrationStep {
   /** The SQL of the statement. */
   readonly sql: string;
