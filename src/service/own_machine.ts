@@ -51,7 +51,7 @@ function isLoopbackHost(host: string): boolean {
   return isLoopback(host.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1"));
 }
 
-/** The headers of clients without a proxy. A list of all headers of proxies cannot be complete. */
+/** The headers of a direct client. Any other header counts as a sign that a proxy is in between. */
 const direct = new RegExp(
   "^(?:" + [
     "(?:accept|content|if|sec)(?:-.+)?|authorization|cookie|host|origin|referer|user-agent",
