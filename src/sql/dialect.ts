@@ -121,7 +121,7 @@ export interface Dialect {
    * The keys must not contain NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
-  /** The dialect for reads by key. The planner does not see their values, and needs none. */
+  /** The dialect for reads by key. It hides the values, on which the plan does not depend. */
   readonly withoutEstimates?: Dialect;
   /** True if the planner can evaluate an EXISTS once for all rows, when that is cheaper. */
   readonly plansSemiJoins: boolean;
