@@ -4,7 +4,7 @@
  * replace the default of everything.
  *
  * Everything is run in parts, on two lanes for each processor: a test waits for disks, for processes
- * and for timers half of its time. Three more lanes run parts that wait for most of their time. A lane
+ * and for timers half of its time. Two more lanes run parts that wait for most of their time. A lane
  * has a Postgres of its own: an open transaction in any database of a server holds back the ends of
  * all change logs of that server.
  */
@@ -48,9 +48,6 @@ const folders: readonly (readonly [folder: string, parts: number, kind?: "waits"
   ["tests/proxies", 1, "waits"],
 ];
 
-/** In how many parts the files of `tests` are run that are in none of the folders above. */
-const partsOfRest = 3;
-
 /** Places of code with examples, which are run with the rest of the tests. */
 const examples: readonly string[] = ["src", "exports", "mod.ts", "README.md", "docs"];
 
@@ -92,7 +89,7 @@ const apart: readonly string[] = [
 
 const lanesPerProcessor = 2;
 /** Beside those, for parts that wait. */
-const waitingLanes = 3;
+const waitingLanes = 2;
 
 /** Parts that end at the same time share what is printed of them. */
 const processes = endedProcesses();
@@ -187,13 +184,9 @@ async function partsOfAll(args: readonly string[]): Promise<Part[]> {
     }
   }
   const left = await testFilesIn("tests", [...afterOthers, ...own]);
-  const rest = Array.from({ length: partsOfRest }, (_, part) => {
-    const some = left.filter((_file, index) => index % partsOfRest === part);
-    return partOf(`the rest ${part + 1}/${partsOfRest}`, some, args);
-  });
   // Those of the dashboard are files of another package, with imports of its own.
   const others = [...await testFilesIn("dashboard", []), ...await existing(examples)];
-  return [...rest, ...parts, partOf("dashboard and examples", [], [...args, ...others])];
+  return [partOf("the rest", left, [...args, ...others]), ...parts];
 }
 
 /** A part whose files are run one after the other, each as a program of its own. */

@@ -96,13 +96,13 @@ const operations: Readonly<Record<OperationName, TestedOperation>> = {
   "history": {
     request: "GET /:id/history",
     test: "tests/http/history_test.ts",
-    client: "history",
+    client: { none: "`rowHistory` reads it, so that other pages do not load the function" },
     code: { none: "a program reads the table _service_history" },
   },
   "revert": {
     request: "POST /:id/revert",
     test: "tests/http/revert_test.ts",
-    client: "revert",
+    client: { none: "`revertRow` sends it, so that other pages do not load the function" },
     code: { none: "`update` changes the row" },
   },
   "import": {
