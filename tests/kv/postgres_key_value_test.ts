@@ -411,7 +411,7 @@ testUnless(
     const refused = await assertRejects(() => store.get(["a"]), StoreError);
     assertEquals(refused.kind, "unavailable");
     await server.start();
-    assertEquals((await store.get(["a"])).value, undefined);
+    assertEquals((await untilAnswered(() => store.get(["a"]))).value, undefined);
 
     const ledger = new KvLedger(store, runtime);
     const script = new URL("postgres_ledger_process.ts", import.meta.url).pathname;
