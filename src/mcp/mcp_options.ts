@@ -5,7 +5,7 @@ import { flag, textLike } from "../options/option_kinds.ts";
 export interface McpOptions {
   /** True to offer tools that write, delete and call procedures. Default: false. */
   readonly write?: boolean | undefined;
-  /** Host names of the service for clients, in addition to the names of this machine. */
+  /** Host names under which clients reach the service, besides the names of this machine. */
   readonly hosts?: readonly string[] | undefined;
 }
 

@@ -23,7 +23,7 @@ export function createMcp(parts: McpHandlerDependencies): McpHandler {
     const context = { send, resources, indexBase: mountedAt + basePath };
     // Each request has its own server object, so that no client receives another client's response.
     return serverFor({ ...call, era, context }, parts);
-    // The service sends no notifications, but a client is allowed to hold one stream open.
+    // The service sends no notifications, but each client may keep one stream open for them.
   }, { maxRequestBodySize, maxSubscriptions: 1 });
   return async (call) => {
     // The SDK copies the request, but passes the object `extra` to the tools unchanged.

@@ -11,7 +11,7 @@ export function requireOwnHost(
   const host = headers.get("host") ?? URL.parse(url)?.host ?? "";
   const name = host.toLowerCase().replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
   const isOwn = isLoopback(name) || hosts.some((one) => [host, name].includes(one.toLowerCase()));
-  // Without the option `hosts`, a program (which sends no `Origin`) may use any host name.
+  // A program sends no `Origin`. Without the option `hosts`, a program may use any host name.
   if (origin === null) {
     if (isOwn || hosts.length === 0) return;
     throw new Problem("forbidden", "Cannot answer under this name: mcp.hosts does not list it");

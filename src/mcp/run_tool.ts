@@ -159,7 +159,7 @@ async function writeRow(args: ToolArguments, context: ToolContext): Promise<unkn
   const isNew = args["id"] === undefined;
   const on = listOf(args["on"]);
   if (!isNew && on !== null) throw new ToolRefusal("Use either id or on, not both");
-  // With `on` (an upsert), the write can update an existing row, so it needs the row's version.
+  // With `on` (an upsert), the write can update an existing row, so it also needs `If-Match`.
   const condition = isNew && on === null ? {} : conditionOf(args, resource);
   const headers = { ...condition, ...idempotencyOf(args) };
   const collection = resource.path + (on === null ? "" : queryOf({ on: on.join(",") }));
@@ -218,7 +218,7 @@ function shownFields({ key, fields }: ToolResource): readonly string[] {
   return [...key, ...others.slice(0, defaultFields)];
 }
 
-/** Returns If-Match, so that the write overwrites no change that the model has not read. */
+/** Returns `If-Match`, so that the write fails if the row has changed since the model read it. */
 function conditionOf(
   { if_match: tag }: ToolArguments,
   { hasEtag }: ToolResource,
@@ -239,7 +239,7 @@ function rowSegment({ id }: ToolArguments, { isKeyless, key }: ToolResource): st
   if (isKeyless) {
     throw new ToolRefusal("Rows of this resource have no key: find them by a filter, without id");
   }
-  // The service ignores the first comma. Without a comma, the id `count` would be another path.
+  // The service ignores a first comma. The comma is needed, because `/count` is a route of its own.
   if (key.length === 1) return `,${encodeURIComponent(String(id))}`;
   return String(id).split(",").map(encodeURIComponent).join(",");
 }

@@ -4,7 +4,7 @@ const maxCharacters = 20_000;
 const cellCharacters = 500;
 const shortCellCharacters = 80;
 
-/** Returns a page with as many rows as the size limit allows. `read(n)` must return `n` rows. */
+/** Returns a page with as many rows as the size limit allows. `read(n)` reads up to `n` rows. */
 export async function fitRows(
   limit: number,
   read: (count: number) => Promise<{ readonly data: unknown; readonly nextCursor: string | null }>,

@@ -11,7 +11,7 @@ export function combineReadings(
   return [...metrics.values()];
 }
 
-/** Returns the counters and histograms, which still count after their process has ended. */
+/** Returns the counters and histograms: their counts stay valid after their process has ended. */
 export function lastingReadings(readings: readonly MetricReading[]): readonly MetricReading[] {
   return readings.filter(({ type }) => type !== "gauge");
 }

@@ -25,7 +25,7 @@ export function mayAffectTerm(
     const decide = matcher.compile(next === undefined ? filter : links);
     const passes = (row: Row | null) => row === null ? false : decide({ row });
     const [was, is] = [passes(before), passes(after)];
-    // Row-level security can read any column, so each change can show or hide the row.
+    // Row-level security can read any column, so any change of the row can show or hide the row.
     const isRestricted = before === null || after === null || matcher.hidesRows(step.table);
     if (isRestricted) return was !== false || is !== false;
     if (was === null || is === null) return !areEqual(before, after, step.table.columns);
@@ -90,7 +90,7 @@ function pathsOfTerm(term: Related, end: PathEnd, matcher: Matcher): readonly In
   const mayMatter = (change: Change) => mayAffectTerm(change, term, matcher);
   const { fromTarget, fromLinks } = reverseRelation(relation);
   const target = {
-    // `?` marks a path of a filter. The name of an included relation never begins with `?`.
+    // `?` marks a relation that a filter uses. An included relation's name never begins with `?`.
     name: [...end.name, `?${relation.name}`],
     parentSteps: [parentStepOf(fromTarget), ...end.parentSteps],
   };

@@ -19,7 +19,7 @@ export interface CurrentRowsQuery {
 
 export interface CurrentRows {
   readonly at: Position;
-  /** Index of the first filter, among the requested filters, that this statement has evaluated. */
+  /** The index, in the list of requested filters, of the first filter that this read evaluated. */
   readonly from: number;
   readonly ids: readonly string[];
   /** The existing rows by id. `passes` is true for each evaluated filter that the row matches. */
@@ -43,7 +43,7 @@ export async function readCurrentRows(
         statement,
         liveReadLimits(identity, Infinity),
       );
-      // A read without rows may have seen changes after `position`, but none after this end.
+      // Without rows, changes after `position` may be included, but none after the log's end.
       const at = cells.length === 0 ? await log.end() : position;
       const rows = reader.toRows(cells, columns).map((row, index) => {
         const read = cells[index] ?? [];

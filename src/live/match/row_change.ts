@@ -43,7 +43,7 @@ export function unchangedRow(row: Row, seq: number): RowChange {
   return { seq, before: image, after: image, changed: 0, between: nothing, optimisticId: null };
 }
 
-/** Combines all changes of a row into one, in the order of the rows' last changes. */
+/** Combines all changes of each row into one, in the order of the rows' last changes. */
 export function netRowChanges(
   rowChanges: readonly RowChange[],
   table: TableInfo,
@@ -65,7 +65,7 @@ export function transitionKind(before: boolean, after: boolean): Transition["kin
 }
 
 export function rowChangeKey({ before, after, between }: RowChange, table: TableInfo): Key {
-  // If the combined changes inserted and deleted the row, only `between` has images.
+  // A row that these changes inserted and deleted has images only in `between`.
   const image = after ?? before ?? between[0];
   if (image === undefined) throw new Error("A row change without an image has no key");
   return keyOf(image.row, table);

@@ -24,12 +24,12 @@ interface SearchedGroup {
 
 const maxAffectedParents = 500;
 
-/** Limit of the bytes of all parents, which are read with all columns, even hidden columns. */
+/** Maximum bytes of all parents together. The read includes all columns, even hidden columns. */
 const maxAffectedBytes = 8 * 1024 * 1024;
 
 export interface ParentSearch<G> {
   readonly parentSteps: readonly ParentStep[];
-  /** One of the groups with this include path. These groups have one table and one reader. */
+  /** Any group with this include path: all such groups have the same table and the same reader. */
   readonly group: G;
   readonly keys: ParentKeys<G>;
 }
@@ -146,9 +146,9 @@ export interface IncludePath {
   /** The name of the path. Equal names in one resource mean the same relations and filters. */
   readonly name: string;
   readonly table: TableInfo;
-  /** True if a row of the table can be included; null if only the database can decide. */
+  /** Returns true if a row of the table can be included; null if only the database can decide. */
   readonly decide: InMemoryMatcher;
-  /** True if a change of a row of `table` can affect the shown rows; null if every change can. */
+  /** Returns true if a change may affect the shown rows. The function is null if all may. */
   readonly mayMatter: ((change: Change) => boolean) | null;
   /** The relations to follow from the table to the shown rows, in order. Never empty. */
   readonly parentSteps: readonly ParentStep[];

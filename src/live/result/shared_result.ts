@@ -16,7 +16,7 @@ export interface ResultListener {
   fail(error: unknown): void;
 }
 
-/** The next bytes for a stream, and the value to pass as `sent` for the frame after them. */
+/** The next bytes for a stream, and the `sent` with which it then requests the following frame. */
 export type ResultFrame = readonly [bytes: Uint8Array, sent: unknown];
 
 export interface SharedResultOptions {
@@ -33,7 +33,7 @@ export abstract class SharedResult<
   protected readonly group: SubscriberGroup;
   /** True if the result in memory includes exactly the changes that the feed has published. */
   protected isExact = false;
-  /** A counter that increases with changes that only a later read can include. */
+  /** Increases with each change that the result in memory cannot include without a new read. */
   protected round = 0;
   protected events = 0;
   protected shownAt: Position | null = null;
@@ -62,7 +62,7 @@ export abstract class SharedResult<
     this.group.transitionListeners.add(this);
   }
 
-  /** Returns the next frame of a stream, or null. `sent` comes from the stream's last frame. */
+  /** Returns the frame after `sent` (the value from the stream's last frame), or null if none. */
   abstract frameAfter(sent: unknown): ResultFrame | null;
   abstract receive(transitions: readonly Transition[], to: Position | null): void;
   protected abstract fetch(): Promise<Reading>;

@@ -56,7 +56,7 @@ export abstract class LiveStream {
     this.invalidate(reason);
   }
 
-  /** Sends a heartbeat. `trailerOf` returns bytes that a group's live streams can share. */
+  /** Sends a heartbeat. `trailerOf` returns bytes that all live streams of a group append. */
   heartbeat(_trailerOf: (group: SubscriberGroup) => Uint8Array): void {
     if (this.hasRoom()) this.send(commentText);
   }
@@ -154,9 +154,9 @@ const overloadRetryMs = 5_000;
 
 /** The part of a multiplexed stream (one response for several streams) that carries one stream. */
 export interface StreamPart {
-  /** Returns the monotonic end time of the whole stream, which the first call has proposed. */
+  /** Returns the monotonic time at which all parts end: the first `proposed` of any part. */
   endsAt(proposed: number): number;
-  /** Starts a stream. `filter` is its filter for clients, or null if the stream has none. */
+  /** Starts a stream. `filter` describes the filter of the request, or is null if there is none. */
   attach(
     stream: LiveStream,
     end: (delayMs: number) => void,

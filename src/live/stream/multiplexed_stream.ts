@@ -4,11 +4,11 @@ import type { ProblemBody } from "../../protocol/problem_codes.ts";
 import { commentText, eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { LiveStream, StreamPart, StreamSink } from "./live_stream.ts";
 
-/** The description of a subscription's rows that the client receives; null for aggregates. */
+/** The description of a subscription's rows for the client. Its members are null for aggregates. */
 export interface SubscriptionRowDescription {
   readonly primaryKey: readonly string[] | null;
   readonly types: Readonly<Record<string, string | readonly string[]>> | null;
-  /** The defaults: members that a new row has if its body does not set them. */
+  /** The values that a new row has if its body does not set them. */
   readonly defaults: Readonly<Record<string, unknown>> | null;
   readonly filter?: DescribedFilter;
 }
@@ -62,7 +62,7 @@ export class MultiplexedStream {
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller;
-    // Some proxies and clients wait for the first bytes.
+    // Some proxies and clients wait for the first bytes, so these are sent immediately.
     controller.enqueue(toBytes(commentText));
   }
 
@@ -134,7 +134,7 @@ export class MultiplexedStream {
   }
 }
 
-/** A subscription in a multiplexed stream. While it can send, it has the whole stream's room. */
+/** A subscription in a multiplexed stream. Its room for bytes is the room of the whole stream. */
 export class MultiplexedPart implements StreamPart, StreamSink {
   readonly key: string;
   readonly #whole: MultiplexedStream;
@@ -206,7 +206,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     this.#stream?.cancel();
   }
 
-  /** Ends the live stream: its client gets a resume token, and reconnects after `delayMs`. */
+  /** Ends the live stream: its client receives a resume token, and reconnects after `delayMs`. */
   end(delayMs: number): void {
     if (this.#early === null) this.#end?.(delayMs);
     else this.cancel();

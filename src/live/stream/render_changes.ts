@@ -52,7 +52,7 @@ export function rowChangesFor(
   for (const change of changes) {
     const { kind } = change;
     const isUnnamed = kind === "truncate" || kind === "touch";
-    // While it is unknown which rows the client holds, `changesByFilter` finds no affected rows.
+    // `changesByFilter` finds affected rows only if it is known which rows the client holds.
     const isUnevaluated = isUnnamed || held?.isComplete !== true;
     if (
       (isUnevaluated && related.has(change.table) && mayAffectFilter(change, filter, matcher)) ||

@@ -9,7 +9,7 @@ export interface ScopedRequest {
   readonly access: "subscribe" | "read";
   readonly policy: AccessPolicy;
   readonly user: User | null;
-  /** Returns true if a user may still read the fields. Null if fields cannot change. Can throw. */
+  /** Returns true if a user still has the same fields. Null if fields cannot change. Can throw. */
   readonly sameFieldsAs: ((user: User | null) => boolean) | null;
 }
 

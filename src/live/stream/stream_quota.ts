@@ -11,7 +11,7 @@ export interface StreamSlot {
   /** 0 for a part of a multiplexed stream, which has its own slot; 1 for every other stream. */
   readonly streams: 0 | 1;
   readonly parts: number;
-  /** The estimated steps of the filter for each character of a changed row. */
+  /** The estimated steps that the filter needs for each character of a changed row. */
   readonly work: number;
 }
 
@@ -31,7 +31,7 @@ export class StreamQuota {
     this.#limits = limits;
   }
 
-  /** The caller must free the slot. Throws a 429 if no slot is free, a 422 for too much work. */
+  /** Throws a 429 if no slot is free, a 422 for too much filter work. The caller frees the slot. */
   take(user: User | null, address: string | null, taken: Omit<StreamSlot, "counts">): StreamSlot {
     const { streams, parts, work } = taken;
     const { maxPerAddress, maxPerUser } = this.#limits;
@@ -92,11 +92,11 @@ function tooMany(why: string): Problem {
 /** After this time in seconds, the service has usually noticed that a client is gone. */
 const retryAfterSeconds = "15";
 
-/** The filter steps per character that a client's streams may need: 200 text searches. */
+/** Filter steps per character that a client's streams may need, enough for 200 text searches. */
 const maxWorkOfOne = 1_000;
 /** A client may use at least this number of steps for each stream that it may open. */
 const workOfStream = 20;
-/** The filter steps per character of all streams in the process: two thousand text searches. */
+/** The filter steps per character of all streams in the process, enough for 2,000 text searches. */
 const maxWorkOfAll = 10_000;
 
 function tooMuchWork(whose: string): Problem {

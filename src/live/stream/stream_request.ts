@@ -13,7 +13,7 @@ export interface StreamRequest extends ScopedRequest, Pick<LiveQuery, "table" | 
   readonly address: string | null;
   readonly scope: Filter;
   readonly filter: Filter;
-  /** The filter of the request alone. Absent for aggregates. */
+  /** The filter of the request, without the filter of the scope. Absent for aggregates. */
   readonly requested?: Filter;
   /** Completes, with or without an error, when the caller has disconnected. */
   readonly disconnected: Promise<unknown>;
@@ -54,7 +54,7 @@ export function liveQueryOf(
   return { resource, table, reader, view, filter: and(scope, filter) };
 }
 
-/** Throws if a stream reads a column that the change log lacks: a 400, or an Error for a scope. */
+/** Throws if a stream needs an unrecorded column: an Error for a scope's column, else a 400. */
 export function requireRecorded(
   { resource, scope, filter, view, window }:
     & Pick<StreamRequest, "resource" | "scope" | "filter" | "view">

@@ -43,7 +43,7 @@ export class StreamSession implements ScopeHolder {
     this.#related = rights.length === 0 ? none : rights.map((_right, index) => ({
       regrant: (grant) => this.#regrantRelated(index, grant),
       revoke: () => this.revoke(),
-      // The session already checks which fields the user may read, so these grants need not.
+      // The session itself checks which fields the user may read, so the related grants do not.
       sameFieldsAs: () => true,
     }));
   }
@@ -146,7 +146,7 @@ interface CredentialHolder {
 interface Entry {
   readonly holders: Set<CredentialHolder>;
   current: User;
-  /** Monotonic time of the first failed read since the last success; null after a success. */
+  /** Monotonic time of the first failed check since the last success; null after a success. */
   failingSince: number | null;
 }
 

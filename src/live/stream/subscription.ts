@@ -123,7 +123,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     this.context.dispatcher.leave(this.#group);
   }
 
-  /** Sends the first events. A send can call `pull`, so the caller must set the state before. */
+  /** Sends the first events. A send can call `pull`, so the caller sets the state beforehand. */
   #sendStart(start: StreamStart): void {
     if (start === "now") {
       this.send(snapshotPageText([], null, false) + this.#tokenText(this.context.feed.position));
@@ -193,7 +193,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   /** Returns the log position that the next page must cover; null if any page is sufficient. */
   async #minPosition({ sent, isFreshStart }: SnapshotState): Promise<Position | null> {
     const { feed } = this.context;
-    // Waits until the feed has delivered the change because of which the stream starts over.
+    // Waits until the feed has delivered the change that made the stream start over.
     if (sent === null) return isFreshStart ? await feed.whilePaused(() => feed.position) : null;
     return sent.cursor.position;
   }
@@ -231,7 +231,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     await feed.whilePaused(() => this.#goLive(state));
   }
 
-  /** Sends the few changes since the last read, and becomes live. The feed is paused. */
+  /** Sends the few changes since the last read, and becomes live. The caller pauses the feed. */
   async #goLive(state: CatchUpState): Promise<void> {
     if (!this.#isCurrent(state)) return;
     const { history, limits } = this.context;

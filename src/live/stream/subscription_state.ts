@@ -17,7 +17,7 @@ import type { SnapshotPage, SnapshotStart } from "./snapshot_reader.ts";
 import { parseResumeToken } from "./resume_token.ts";
 import type { SubscribeRequest } from "./stream_request.ts";
 
-/** A live subscription whose client does not read is {@link parked}, and catches up later. */
+/** If the client of a live subscription does not read, {@link parked} returns the next state. */
 export type SubscriptionState = SnapshotState | CatchUpState | LiveState;
 
 /** The stream sends all rows page by page, and between pages changes of rows in earlier pages. */
@@ -111,7 +111,7 @@ export interface ChangesToSend {
   readonly isPaused?: boolean;
 }
 
-/** Returns the key of the last row that the snapshot has sent; null if key order is unknown. */
+/** Returns the key of the last row that the snapshot has sent. Null sends changes of all rows. */
 export function sentKey(
   state: SnapshotState | CatchUpState,
   matcher: Pick<Matcher, "knowsKeyOrder">,

@@ -46,7 +46,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
   #isShown = true;
   /** The changes since the current read began, each list with the log position after it. */
   #received: (readonly [readonly Transition[], Position | null])[] = [];
-  /** The ids that clients have chosen for their writes since the last state, by row id as JSON. */
+  /** Ids that clients chose for writes since the last published state, by row id as JSON. */
   #names = new Map<string, string>();
 
   constructor(context: StreamContext, options: LiveWindowOptions) {
@@ -99,7 +99,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
     });
     const rows = reader.toRows(cells, table.columns);
     const items: Row[] = [];
-    // With many related rows, the view presents only the first rows of its argument.
+    // With many related rows, one call presents only the first rows, so calls repeat for the rest.
     while (items.length < rows.length) {
       items.push(...await view.present(rows.slice(items.length), this.identity));
     }
@@ -115,7 +115,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
     const later = this.#received.filter(([, to]) => to === null || !coversPosition(position, to));
     this.#received = [];
     this.#rows = rows;
-    // A read that returns no rows can have a position before the latest result's position.
+    // A read that returns no rows can have an older position than the rows already shown.
     const isNewer = this.shownAt === null || coversPosition(position, this.shownAt);
     this.#publish(isNewer ? position : this.shownAt ?? position);
     this.isExact = true;
@@ -167,7 +167,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
     const order = this.#orderOf(after.row);
     const last = [...rows.values()].at(-1);
     const signAtEnd = last === undefined ? 0 : this.#compare(order, last.order);
-    // After the last row of a full window, there can be rows that are not in memory.
+    // Rows that are not in memory can precede a row that sorts after the last row of the window.
     if (isFull && signAtEnd > 0) return known === undefined ? rows : null;
     const json = Number.isNaN(signAtEnd) ? null : this.#jsonOf(after.row);
     if (json === null) return null;
@@ -196,7 +196,7 @@ export class LiveWindow extends SharedResult<WindowReading> {
       const items = view.present([row], this.identity);
       return items instanceof Promise ? null : writeJson(items[0] ?? {});
     } catch {
-      // Null causes a read of the database, which fails with the same error and ends the streams.
+      // Null causes a read of the database. That read meets the same error and ends the streams.
       return null;
     }
   }

@@ -31,12 +31,12 @@ export class WindowState {
     this.#options = options;
   }
 
-  /** Returns the next bytes for a client with a state or a resume token, or without rows (null). */
+  /** Returns the next bytes. `sent` is the client's state or resume token; null without rows. */
   bytesAfter(sent: WindowState | string | null): Uint8Array {
     const { token, rows } = this.#options;
     const end = resumeTokenText(token);
     if (typeof sent === "string") {
-      // Without rows, the position can be too old, so the client must drop its rows.
+      // The token of an empty window can be too old: the client may have rows, and must drop them.
       const isCurrent = sent === token && rows.size > 0;
       return toBytes(isCurrent ? end : invalidateText("window_reread") + this.#allRows() + end);
     }
