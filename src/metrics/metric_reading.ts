@@ -6,7 +6,7 @@ export interface MetricReading {
   readonly type: "counter" | "gauge" | "histogram";
   /** Meaning of the metric, as a sentence. */
   readonly help: string;
-  /** How the values of several processes become one. */
+  /** How the values of several processes are combined into one. */
   readonly combine: Combination;
   /** The series, one for each combination of label values so far. */
   readonly series: readonly SeriesReading[];
@@ -30,5 +30,5 @@ export interface HistogramReading {
   readonly buckets: readonly { readonly upTo: number; readonly count: number }[];
 }
 
-/** How the values of several processes become one. Counters and histograms are always added. */
+/** How the values of several processes are combined. Counters and histograms are always added. */
 export type Combination = "sum" | "max" | "min";

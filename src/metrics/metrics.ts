@@ -38,7 +38,7 @@ export interface MetricOptions {
   readonly help: string;
   /** Names of the labels of the metric. Default: none. */
   readonly labels?: readonly string[] | undefined;
-  /** How a gauge of several workers becomes one value. Default: `sum`. */
+  /** How the gauges of several workers are combined into one value. Default: `sum`. */
   readonly combine?: Combination | undefined;
 }
 
@@ -247,7 +247,7 @@ export class Gauge {
     this.#value += change;
   }
 
-  /** Adds a share for one source. The gauge shows the sum of all shares. */
+  /** Adds a share for one source of values. The gauge shows the sum of all shares. */
   share(): GaugeShare {
     const share: GaugeShare = { value: 0, end: () => void this.#shares.delete(share) };
     this.#shares.add(share);
@@ -255,7 +255,7 @@ export class Gauge {
   }
 }
 
-/** The share of one source in a gauge. */
+/** The part of a gauge's value that one source sets. */
 export interface GaugeShare {
   /** The value, at first 0. If a share is NaN (unknown), the gauge is NaN, too. */
   value: number;

@@ -120,7 +120,7 @@ function keyType({ primaryKey, fields, keyless }: ResourceSchema): string {
   return others.length === 0 ? key : `[${keys.join(", ")}]`;
 }
 
-/** A relation through which a body can write rows. `name` is the type name of the target. */
+/** A relation whose rows a body can write. `name` is the type name of the related resource. */
 interface WrittenRelation {
   readonly relation: RelationSchema;
   readonly target: ResourceSchema;

@@ -2,7 +2,7 @@ import type { Resource } from "../resource/model/resource.ts";
 
 export type ComponentNames = ReadonlyMap<Resource, string>;
 
-/** Suffixes of component names. A resource's name with any suffix must be unique, too. */
+/** Suffixes of component names. With each suffix, a resource's name must also be unique. */
 const suffixes = [
   ...["", "Create", "Update", "Patch", "Replace", "Selection", "ReplaceItem", "UpsertItem"],
   "Groups",
@@ -15,7 +15,7 @@ export function componentNames(resources: readonly Resource[]): ComponentNames {
   return new Map(resources.map((resource, index) => [resource, names[index] ?? ""]));
 }
 
-/** Adds numbers to repeated names, so that all names differ, even with any suffix. */
+/** Adds numbers to repeated names. Then no name equals another, with or without a suffix. */
 export function uniqueNames(
   wanted: readonly string[],
   suffixes: readonly string[],

@@ -62,7 +62,7 @@ export function isRequiredOnCreate(column: ColumnInfo, resource: Resource): bool
   if (!isRequired(column) || column.default !== null || resource.generated.has(column)) {
     return false;
   }
-  // A body with a nested row does not need the foreign key to this row.
+  // A body needs no foreign key to a row that the same request writes.
   return !resource.nestedWrites ||
     [...resource.relations.values()].every(({ type, steps: [step] }) =>
       type !== "belongsTo" || !step.own.includes(column)

@@ -48,7 +48,7 @@ export interface OpenapiInput extends DescribedService {
   /** True if clients can continue with proof of work after their request budget is used up. */
   readonly challengesByWork: boolean;
   readonly captchaHeader: string;
-  /** Returns the current described routes outside of resources. Programs can add routes later. */
+  /** Returns the described routes outside of resources. Later calls can include more routes. */
   routes(): readonly DescribedRoute[];
   routeCount(): number;
 }

@@ -37,7 +37,7 @@ const members = {
 
 export const openapiOptionRule = either(flag(), group(members)).default(true);
 
-/** Returns the options with defaults. `app.openapi()` needs the defaults even for `false`. */
+/** Returns the options with defaults, even for `false`: `app.openapi()` works without routes. */
 export function resolveOpenapi(option: boolean | ReturnType<typeof readGroup>) {
   const { ui, info, servers } = typeof option === "boolean" ? readGroup({}) : option;
   return { ui, info, servers: servers ?? null };

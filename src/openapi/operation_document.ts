@@ -138,7 +138,7 @@ const bodies: Readonly<Record<OperationName, ((facts: OperationFacts) => JsonSch
     itemsOf(schemaRef(`${name}ReplaceItem`), resource.batch.replace),
   upsert: ({ name, resource }) => itemsOf(schemaRef(`${name}UpsertItem`), resource.batch.create),
   "batch-update": ({ name, resource }) => {
-    // A batch cannot write related rows.
+    // A batch cannot write related rows. `Patch` is `Update` without them, if there are any.
     const isNested = Object.keys(relationsInUpdateBody(resource)).length > 0;
     const patch = schemaRef(`${name}${isNested ? "Patch" : "Update"}`);
     return objectSchema({ filter, patch });

@@ -80,7 +80,7 @@ function shownName(name: string): string {
   return name === captchaHeaders.token ? "Service-Captcha-Token" : name;
 }
 
-/** An empty list means anonymous access. */
+/** Returns the accepted authentication. The list is empty if the service has no schemes. */
 export function securityRequirements(
   { endpoint, path }: Route,
   resource: Resource,
@@ -99,7 +99,7 @@ export function isPublic(
   return accesses.every((access) => policy.public.has(access) || policy.publicScopes.has(access));
 }
 
-/** A request must meet one of the alternatives. An empty alternative allows anonymous access. */
+/** Returns the alternatives of which a request must meet one. `{}` allows anonymous access. */
 export function authenticationAlternatives(
   schemes: OpenapiInput["securitySchemes"],
   isOpen: boolean,

@@ -23,7 +23,7 @@ export interface IndexRequest {
   readonly path: string;
 }
 
-/** Returns the index for a caller. Rejects if a scope throws anything except a 401 or 403. */
+/** Returns the index for a caller. A 401 or 403 of a scope omits routes; other errors reject. */
 export async function serviceIndexFor(
   user: User | null,
   resources: readonly Resource[],

@@ -22,9 +22,9 @@ export interface OptionRules {
   readonly takes: string;
   readonly fits: (given: unknown) => boolean;
   readonly shape: OptionShape;
-  /** Reads the members of an accepted value. Without this function, the value remains unchanged. */
+  /** Converts the members of an accepted value. Without this function, they stay unchanged. */
   readonly readParts?: (given: unknown, place: OptionLocation) => unknown;
-  /** Returns a message for a frequent mistake, or null for the usual message "must be …". */
+  /** Returns a message for a frequent mistake, or null to use the usual message "must be …". */
   readonly advice?: (given: unknown) => string | null;
   /** True if messages can contain an invalid string. False or absent for a secret. */
   readonly showsTexts?: boolean;
@@ -179,7 +179,7 @@ export function either<A, B>(first: Option<A>, second: Option<B>): Option<A | B>
 }
 
 function isObject(given: unknown): boolean {
-  // Rejects lists, promises, Maps and other objects whose members are not their whole content.
+  // Rejects lists, promises, Maps and other objects that contain more than their members.
   return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(given));
 }
 

@@ -8,7 +8,7 @@ import {
 } from "../schema/table_info.ts";
 import type { ColumnMetric, CountMetric, GroupKey, Metric } from "./plan.ts";
 
-/** Keys and metrics are columns of a virtual table, so that `having` is parsed like a filter. */
+/** Keys and metrics as columns of a virtual table, so that `having` is parsed like a filter. */
 export interface AggregateColumns {
   /** The virtual table. If a column and a metric have an equal name, the name means the metric. */
   readonly table: TableInfo;
@@ -95,7 +95,7 @@ function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
   ];
 }
 
-/** Returns the names of a column. `dbName` is short and numbered: engines truncate long names. */
+/** Engines truncate long names, so `dbName` contains the index instead of the column's name. */
 function called(
   name: string,
   column: ColumnInfo,
@@ -109,5 +109,5 @@ const neutral: Omit<ColumnInfo, "name" | "dbName"> = { ...plainColumn, kind: "in
 
 const ordinal: ColumnInfo = { ...neutral, name: "key", dbName: "key0", notNull: true };
 
-/** The group key for metrics of related rows: the index of the key in {@link RelatedKeys}. */
+/** The group key for metrics of related rows: the index of the key to which the rows belong. */
 export const ordinalKey: GroupKey = { column: ordinal, as: ordinal };

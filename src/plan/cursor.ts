@@ -16,7 +16,7 @@ export type CursorPosition =
 /** A position as a number of rows, for orders whose values can differ between two statements. */
 export interface CountedPosition {
   readonly rows: number;
-  /** The next page reads and compares this number of rows directly before the position. */
+  /** The number of rows before the position that the next page reads again and compares. */
   readonly compared: number;
   readonly hash: string;
 }
@@ -43,8 +43,8 @@ const maxCursorBytes = 12_000;
 
 /**
  * Returns an encrypted cursor for this resource and order. The cursor contains the sort key values
- * of the last row, or the primary key if these values are long. Throws a 422 if the key is too
- * long, too, and a 400 for the position of `after`: a client would read the same page again.
+ * of the last row, or its primary key if these values are long. Throws a 422 if that key is too
+ * long, and a 400 if the cursor would equal `after`: a client would read the same page again.
  */
 export function sealCursor(
   position: readonly SqlValue[],
@@ -52,7 +52,7 @@ export function sealCursor(
   after: CursorPosition | null,
 ): string {
   const text = positionText(position);
-  // `node:sqlite` reads text only up to its first NUL, so a later row can have an equal position.
+  // `node:sqlite` ends a string at its first NUL, so a later row can seem to have the same values.
   if (after?.kind === "values" && positionText(after.values) === text) {
     throw new Problem(
       "cursor-invalid",

@@ -55,7 +55,7 @@ export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string
   return `%${segment.charCodeAt(0).toString(16)}${segment.slice(1)}`;
 }
 
-/** Matches most keys: to encode a key that needs no encoding takes 2 µs. */
+/** Matches most keys. They need no encoding, and `encodeURIComponent` would take 2 µs. */
 const isPlainText = /^[\w-]+$/;
 function keyText(value: unknown): string {
   return typeof value === "object" && value !== null ? writeJson(value) : String(value);
@@ -92,7 +92,7 @@ export function keysFilter(keys: readonly Key[], table: KeyColumns): Filter {
   const [column, another] = table.primaryKey;
   if (keys.length === 0 || column === undefined) return noRows;
   if (another === undefined) return comparison(inOperator, column, keys.map(([value]) => value));
-  // Nested terms: SQLite allows 1,000 levels, and each OR of a flat list would be a level.
+  // In a flat list, each OR would be a level of the expression, and SQLite allows 1,000 levels.
   const groups = chunksOf(keys, keysOfGroup).map((some): Filter => ({
     kind: "or",
     terms: some.map((key) => keyFilter(key, table)),

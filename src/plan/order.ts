@@ -17,7 +17,7 @@ const maxKeys = 8;
 export interface OrderFields {
   readonly sortable: Pick<ReadonlySet<ColumnInfo>, "has">;
   readonly readable: readonly ColumnInfo[];
-  /** Returns the columns for a dotted name. Empty if the name does not lead to a sortable value. */
+  /** Returns the columns along a dotted name, or none if the name leads to no sortable value. */
   readonly follow?: (name: string) => readonly ColumnInfo[];
 }
 
@@ -102,7 +102,7 @@ function parseOrderKey(
   const added = column === undefined ? follow?.(path) ?? [] : [];
   if (added.length > 0) return added.map((column) => ({ column, descending }));
   if (column === undefined || !sortable.has(column) || !isSortable(column)) {
-    // The client may mean `name desc` as in SQL. The message must not reveal if `name` exists.
+    // The client may mean `name desc` as in SQL. The message must not reveal whether `name` exists.
     if (endsWithDirection(name)) throw orderProblem(item, directions);
     const known = readable.filter((column) => sortable.has(column));
     const source = known.find(({ name }) => name === splitPath(path)[0]);

@@ -174,7 +174,7 @@ function scanPlain(state: State): string {
   return state.text.slice(from, state.at).trim();
 }
 
-/** Reads a filter. Outside of quotes and parentheses, `;` before an option name ends the filter. */
+/** Reads a filter up to a `;` before an option name, outside of quotes and parentheses. */
 function scanFilter(state: State): string {
   const { text, at: from } = state;
   for (let open = 0; state.at < text.length; state.at++) {

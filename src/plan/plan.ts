@@ -8,7 +8,7 @@ import type { DocumentPath } from "../filter/document_path.ts";
 export interface OrderKey {
   readonly column: ColumnInfo;
   readonly descending: boolean;
-  /** True if a filter excludes NULL, although the column allows NULL. */
+  /** True if the filter excludes rows with NULL in this column, although the column allows NULL. */
   readonly withoutNulls?: true;
   /** True if rows can have NULL although the column is NOT NULL, as rows of a function can. */
   readonly isNullable?: true;
@@ -178,7 +178,7 @@ export interface ColumnMetric {
   readonly name: "sum" | "avg" | "min" | "max";
   readonly column: ColumnInfo;
   readonly as: ColumnInfo;
-  /** True if the result keeps all digits. The dialect then decodes a format of the engine. */
+  /** True if the result keeps all digits. The dialect then decodes the form of the engine. */
   readonly exact: boolean;
 }
 
@@ -193,7 +193,7 @@ export interface AggregatePlan {
   readonly order: readonly OrderKey[];
   readonly limit: number;
   readonly isQuick?: true;
-  /** If present, the rows related to each key are a group, whose key is the index of that key. */
+  /** If present, the rows related to each key form a group, with the key's index as group key. */
   readonly relatedTo?: RelatedKeys;
 }
 

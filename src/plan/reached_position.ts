@@ -43,7 +43,7 @@ export function offsetPositionAfter(
   return { values: from.values, skip: from.skip + stored.length };
 }
 
-/** Returns true if the database certainly treats two values as different, unlike `a` and `A`. */
+/** Returns true if two values certainly differ in the database, where `a` may equal `A`. */
 function certainlyDiffer(left: SqlValue, right: SqlValue, column: ColumnInfo): boolean {
   if (left === null || right === null) return left !== right;
   // A type without a column kind, such as an interval, can have several strings for one value.
@@ -80,7 +80,7 @@ export function countedPositionAt(rows: number): CountedPosition {
   return { rows, compared: 0, hash: positionHash("") };
 }
 
-/** Throws a 400 if the rows before `from` (the first of `stored`) are no longer the same. */
+/** Throws a 400 if the first rows of `stored`, which precede the page, are no longer the same. */
 export function countedPositionAfter(
   from: CountedPosition,
   { stored, columns, order }: ReadRows,

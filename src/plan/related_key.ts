@@ -12,7 +12,7 @@ export function relatedKeyOf(row: Row, columns: readonly ColumnInfo[]): RelatedK
   return key;
 }
 
-/** Returns an id that only equal keys share. The database may also equate keys of different ids. */
+/** Keys with an equal id are equal. The database may also treat keys with other ids as equal. */
 export function relatedKeyId(key: RelatedKey): unknown {
   return key.length === 1 ? key[0] : JSON.stringify(key.map((value) => [typeof value, `${value}`]));
 }
