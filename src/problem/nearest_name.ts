@@ -19,7 +19,7 @@ export function nearestName(
   return best;
 }
 
-/** Stricter than {@link nearestName}, because different field names often share many letters. */
+/** {@link nearestName} with a stricter limit, because different field names share many letters. */
 export function nearestField(text: string, candidates: readonly string[]): string | null {
   // Long names are not compared, because the time grows with the square of the length.
   if (text.length > maxComparedLength) return null;
@@ -33,7 +33,7 @@ const maxComparedLength = 100;
 
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const near = nearestField(text, candidates);
-  // Quotes the name as a filter would, because the name can contain any characters.
+  // Shows the name in quotes, because the name can contain any characters.
   return near === null ? "" : `. Did you mean ${JSON.stringify(near)}?`;
 }
 
@@ -70,7 +70,7 @@ export function normalFormOf(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, "");
 }
 
-/** Returns the known name that `name` clearly means. {@link nearestName} is less strict. */
+/** Returns a known name that differs in one character at most. {@link nearestName} allows more. */
 export function nearMissOf(name: string, names: NamesByNormalForm): string | undefined {
   const plain = normalFormOf(name);
   return names.get(plain) ?? nearOf(plain, names);

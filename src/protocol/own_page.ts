@@ -1,4 +1,4 @@
-/** Returns null without `Sec-Fetch-Site` and `Origin`: browsers add one of them to each write. */
+/** Null without `Sec-Fetch-Site` and `Origin`. For a write, browsers send at least one of them. */
 export function isFromOwnPage(
   { headers, url }: Request,
   trustedOrigins: ReadonlySet<string>,

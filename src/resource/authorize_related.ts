@@ -68,7 +68,7 @@ export async function authorizeAgain<Intent, Plan, Outcome>(
   try {
     intent = operation.parse(request(), resource);
   } catch (error) {
-    // The first request also failed with this problem, so the stored reply contains no rows.
+    // The first request failed with this problem, too, so the stored reply contains no rows.
     if (error instanceof Problem) return;
     throw error;
   }

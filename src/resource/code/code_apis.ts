@@ -185,7 +185,7 @@ export class CodeApis {
       const identityOf = caller.isSystem ? null : this.#identityOf;
       return await run(identityOf === null ? base : driverActingAs(base, identityOf(caller.user)));
     } catch (error) {
-      // A failed BEGIN or COMMIT, or the last failed retry, is an error of the database.
+      // An error of `work` stays as it is. A failed BEGIN, COMMIT or last retry becomes a problem.
       const isOwn = error === failure &&
         !(error instanceof DatabaseError && error.kind === "retryable");
       throw isOwn ? error : databaseProblem(error, "update");
@@ -208,7 +208,7 @@ async function answer(
   try {
     return await endpoint.call(codeRequest(call, caller, resource), caller.user, resource);
   } catch (error) {
-    // `requireWanted` throws the abort reason instead of the timeout error of the aborted read.
+    // An aborted read throws a timeout error. `requireWanted` then throws the abort reason.
     requireWanted();
     throw error;
   }

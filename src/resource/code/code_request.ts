@@ -16,7 +16,7 @@ export interface CodeCall {
   readonly options: AnyCallOptions;
   readonly key?: { readonly value: unknown };
   readonly body?: unknown;
-  /** The filter of a batch if the caller passes an object. `body` contains a string filter. */
+  /** The filter of a batch, if the caller passes an object. A string filter is in `body`. */
   readonly filter?: Query["codeFilter"];
 }
 

@@ -13,7 +13,7 @@ import { runImport } from "../import/run_import.ts";
 export interface ImportSource extends ImportFileOptions {
   /** Opens the bytes of the file. Called again when the transaction is retried. */
   open(): AsyncIterable<Uint8Array>;
-  /** The format of the bytes. */
+  /** The format of the file. */
   readonly format: "ndjson" | "csv";
   /**
    * True if the bytes are available immediately, as from a file. The service then reads the bytes

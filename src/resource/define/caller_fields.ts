@@ -36,8 +36,8 @@ export function widestFields(
 }
 
 /**
- * Limits callers' fields to columns on which their database role has rights. A right that the role
- * has on no column limits nothing, because the database rejects such statements anyway.
+ * Limits callers' fields to columns on which their database role has rights. If the role has a
+ * right on no column, that right limits no fields: the database rejects such statements anyway.
  */
 function withinRights({ widest, of }: ResolvedFields, rightsOf: ColumnRightsOf): FieldListsOfUser {
   return (user) => {
@@ -133,7 +133,7 @@ function callerTags(
   const digest = createHash("sha256").update(JSON.stringify(names)).digest("hex");
   return {
     withheld,
-    // The hash covers all columns if there are computed fields, which can depend on any column.
+    // With computed fields, which can depend on any column, the ETag's hash covers all columns.
     hashed: hasComputed ? columns : columns.filter((column) => !withheld.has(column)),
     ending: `.${digest.slice(0, 6)}`,
   };

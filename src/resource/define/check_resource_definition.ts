@@ -83,7 +83,7 @@ function writesArePrivate(given: unknown): string | null {
   return write === undefined ? null : `cannot open ${write}: only read and subscribe can be public`;
 }
 
-/** The characters of RFC 3986, 3.3. In a path segment, every other character is percent-encoded. */
+/** Matches the characters that RFC 3986, 3.3, allows in a path segment. `%` encodes all others. */
 const segmentPattern = /^(?!\.{1,2}$)(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2})+$/i;
 
 const path = textLike("", /^[^/]/).fitting(

@@ -25,7 +25,7 @@ import {
 } from "../../schema/table_info.ts";
 import type { ServedTable } from "./resource_definition.ts";
 
-/** Derives relations from foreign keys. Omits hidden keys, and relations without a free name. */
+/** Derives relations from foreign keys, but not from hidden columns or without a free name. */
 export function deriveRelations(
   from: ServedTable,
   served: readonly ServedTable[],
@@ -48,7 +48,7 @@ export function deriveRelations(
   const names = chooseNames(groups, [
     ...table.byName.keys(),
     ...Object.keys(definition.options.computed ?? {}),
-    // Both directions of a self-reference could have the table's name, so neither has this name.
+    // The relations of a self-reference in both directions could have this name, so none has it.
     table.name,
     "__proto__",
   ]);
@@ -113,7 +113,7 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
-/** Returns `schema_name`, or only the name if the schema is the default or that of `viewer`. */
+/** Returns `schema_name`, or only the name in the default schema or in the schema of `viewer`. */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }

@@ -16,8 +16,8 @@ export interface ChangeRecording {
 }
 
 /**
- * Omits databases without a subscribable resource. The default `mode` is `triggers` only for a
- * database in which the service has created all served tables.
+ * Returns the databases with a subscribable resource or a history. The default `mode` is `triggers`
+ * only for a database in which the service has created all served tables.
  */
 export async function resolveChangeRecordings(
   { resources, db }: {

@@ -17,7 +17,7 @@ import type {
 import { columnInfoOf, tableInfoOf } from "../../schema/table_like.ts";
 
 export interface ResolvedFields {
-  /** All fields that some caller can have. API descriptions contain these fields. */
+  /** All fields that at least one caller can have. API descriptions contain these fields. */
   readonly widest: FieldPolicy;
   readonly of: FieldListsOfUser | null;
   readonly varying: ReadonlySet<FieldListName>;
@@ -71,7 +71,7 @@ export function resolveFieldLists(
       const place = `Cannot serve "${table.label}": fields.${option}`;
       throw new Error(`${place} must give a list of columns, not ${showValue(given)}`);
     }
-    // Most users have the fields of the previous user, and to resolve a list takes 3 µs.
+    // Most users have the same fields as the previous user, and resolving a list takes 3 µs.
     const known = last.get(option);
     const isKnown = known?.given.length === given.length &&
       given.every((one, index) => one === known.given[index]);
@@ -90,7 +90,7 @@ export function resolveFieldLists(
     };
   };
   return {
-    // A field is described as changeable if at least one caller is allowed to change it.
+    // If the immutable fields depend on the caller, descriptions name no field as immutable.
     widest: policy(varying.has("immutable") ? { ...lists, immutable: new Set() } : lists),
     of: varying.size > 0 ? ofCaller : null,
     varying,

@@ -106,7 +106,7 @@ export function resolveResource(definition: CheckedDefinition, context: Resource
     ...{ generated, timestamps: timestampsOf(table), computed, search, softDelete, undeleted },
     capabilities: {
       ...possible,
-      // Policies of the database do not apply to versions. So a role that has policies sees none.
+      // Policies of the database do not apply to old versions, so a role with policies sees none.
       get enableHistory() {
         return options.history !== undefined &&
           shared.roleRights.known(table)?.hidesRows !== true;
@@ -201,7 +201,7 @@ function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidVal
   };
 }
 
-/** A view allows some writes, but no `subscribe`. */
+/** Returns the possible operations. A view allows some writes, but not `subscribe`. */
 function possibleCapabilities(
   wanted: Options["capabilities"],
   { readOnly, recordable, view }: TableInfo,
@@ -268,7 +268,7 @@ interface Filled {
   readonly softDelete: SoftDelete | null;
 }
 
-/** Throws if nothing sets a required column, because every POST would fail. */
+/** Throws if nothing sets a required column, because every request to create a row would fail. */
 function requireFillable(
   { auth, capabilities, hooks }: Options,
   table: TableInfo,

@@ -13,7 +13,7 @@ export interface SearchedResource
 
 type Options = CheckedDefinition["options"]["search"];
 
-/** Returns null for a view, among others: its changes are not recorded and would not be indexed. */
+/** Returns null without search, e.g. for a view: its changes are not recorded for an index. */
 export function resolveSearch(
   options: Options,
   resource: SearchedResource,

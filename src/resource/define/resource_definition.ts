@@ -128,7 +128,7 @@ export function resource<
       | (MayCreate extends false ? never : "create")
       | (MayUpdate extends false ? never : "update")
       | (MayDelete extends false ? never : "delete" | "restore")
-      // The type of the definition does not contain the option `history`.
+      // The type parameters do not contain the option `history`, so the operation is always there.
       | "history"
       | (MayBatch extends false ? never : "batch")
       | (MayAggregate extends false ? never : "aggregate")

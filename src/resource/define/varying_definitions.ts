@@ -6,7 +6,7 @@ export function varyingDefinitions(
   definitions: readonly ResourceDefinition[],
   relations: ReadonlyMap<ResourceDefinition, Relations>,
 ): ReadonlySet<ResourceDefinition> {
-  // Reversed, because relations lead to the first of several resources that serve a table.
+  // The Map keeps the last value of each key. Reversed, that is the first resource of a table.
   const serving = new Map(
     definitions.toReversed().map((one) => [requireTableInfo(one.table), one] as const),
   );

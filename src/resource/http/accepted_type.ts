@@ -6,7 +6,7 @@ export function acceptedType(
   offered: readonly [string, ...string[]],
 ): string {
   const [first] = offered;
-  // The length is limited: the parser needs 1.5 µs for each element of the header.
+  // A long header is not parsed: the parser needs 1.5 µs for each element.
   const header = headers.get("accept") ?? "*/*";
   if (header.length > maxAcceptLength) return first;
   // The match ignores `numbers=safe`, which only selects how numbers are written.
@@ -23,7 +23,7 @@ const charset = ";charset=utf-8";
 const maxAcceptLength = 2_000;
 
 export function acceptedEncoding(headers: Headers, offered: readonly string[]): string | null {
-  // Without the header, the client may support no encoding.
+  // Without `Accept-Encoding`, the client may support no encoding.
   const { length } = headers.get("accept-encoding") ?? "";
   if (length === 0 || length > maxAcceptLength) return null;
   return offered.find((one) => acceptsEncodings({ headers }, one) === one) ?? null;

@@ -18,7 +18,7 @@ export interface LinkDependencies {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** Returns a relative link with an encrypted credential for only this GET until `expiresAt`. */
+/** Returns a relative link with an encrypted credential, valid for this GET until `expiresAt`. */
 export function createLink({ url, headers }: Request, { sealer, clock }: LinkDependencies) {
   const { path, query } = parseRequestTarget(url);
   // Removes the parameter `link`, so that the holder of a link cannot use it to create a new link.

@@ -21,7 +21,7 @@ export interface EtagPolicy {
 export interface CallerEtagRules {
   readonly withheld: ReadonlySet<ColumnInfo>;
   readonly hashed: readonly ColumnInfo[];
-  /** The suffix of this caller's ETags. Responses with different fields need different ETags. */
+  /** The suffix of this caller's ETags: responses with different fields need different ETags. */
   readonly ending: string;
 }
 
@@ -33,7 +33,7 @@ export interface EtagKeys {
 
 /**
  * Returns a row's ETag (RFC 9110, 8.8.3). It contains the version, or the id and the update time.
- * If the caller cannot read these values, or if there are none, it contains a keyed hash instead.
+ * If the row has no such values, or the caller cannot read them, the ETag contains a keyed hash.
  */
 export function tagOf(row: Row, policy: EtagPolicy): string {
   const state = stateOf(row, policy);
@@ -43,8 +43,8 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
 }
 
 /**
- * Returns true if the header lists the row's ETag. A suffix that a proxy added is ignored. Weak
- * ETags match, unlike in RFC 9110, 13.1.1, because weak ETags are the default.
+ * Returns true if the header lists the row's ETag. Ignores a suffix that a proxy added to the ETag.
+ * Weak ETags match, unlike in RFC 9110, 13.1.1, because the service's ETags are weak by default.
  */
 export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
