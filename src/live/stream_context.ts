@@ -68,7 +68,7 @@ async function openStreamContext(
   };
 }
 
-/** Checks an evaluation in memory by a read. If the results differ, streams start over. */
+/** Compares an evaluation in memory with a read. If the results differ, streams start over. */
 async function checkDecision(
   { query: { table, filter } }: SubscriberGroup,
   { before, after }: RowChange,

@@ -239,7 +239,7 @@ function rowSegment({ id }: ToolArguments, { isKeyless, key }: ToolResource): st
   if (isKeyless) {
     throw new ToolRefusal("Rows of this resource have no key: find them by a filter, without id");
   }
-  // The service ignores a first comma. The comma is needed, because `/count` is a route of its own.
+  // The service ignores a first comma. Without it, the id `count` would be the path `/count`.
   if (key.length === 1) return `,${encodeURIComponent(String(id))}`;
   return String(id).split(",").map(encodeURIComponent).join(",");
 }

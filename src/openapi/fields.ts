@@ -16,8 +16,8 @@ export interface FieldSchema {
   readonly type: ColumnKind | "any" | "computed";
   /**
    * For an integer, true if the client library receives strings of digits, because values can
-   * exceed 2^53. For `any`, true if values are written as in paths: a number beyond 2^53 is a
-   * string of digits, and a string that looks like a number is quoted.
+   * exceed 2^53. For `any`, true if a number beyond 2^53 is a string of digits, and a string that
+   * looks like a number is quoted, as in paths.
    */
   readonly wide?: true;
   /** True if the field can be null in a row. */

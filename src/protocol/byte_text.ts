@@ -20,7 +20,7 @@ export function encodeBase64url(bytes: Uint8Array): string {
     : view(bytes).toString("base64url");
 }
 
-/** Returns false for a second encoding of equal bytes: a single-use token could be used twice. */
+/** Also rejects a second encoding of equal bytes: a single-use token could be used twice. */
 export function decodeBase64url(text: string, from: number, bytes: Uint8Array): boolean {
   const part = text.slice(from, from + base64urlLength(bytes.length));
   const decoded = Buffer.from(part, "base64url");

@@ -22,7 +22,7 @@ export interface CurrentRows {
   /** The index, in the list of requested filters, of the first filter that this read evaluated. */
   readonly from: number;
   readonly ids: readonly string[];
-  /** The existing rows by id. `passes` is true for each evaluated filter that the row matches. */
+  /** The existing rows by id. `passes` has one item for each filter: true if the row matches. */
   readonly rows: ReadonlyMap<string, { readonly row: Row; readonly passes: readonly boolean[] }>;
 }
 

@@ -16,7 +16,7 @@ export interface ResultListener {
   fail(error: unknown): void;
 }
 
-/** The next bytes for a stream, and the `sent` with which it then requests the following frame. */
+/** The next bytes, and the value of `sent` with which the stream requests the frame after them. */
 export type ResultFrame = readonly [bytes: Uint8Array, sent: unknown];
 
 export interface SharedResultOptions {

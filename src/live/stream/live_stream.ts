@@ -21,7 +21,7 @@ export interface StreamSink
   close(problem?: Problem): void;
 }
 
-/** Base class of live streams, without closures and timers because there can be many streams. */
+/** Base class of live streams, without closures and timers, which would need memory per stream. */
 export abstract class LiveStream {
   protected readonly context: StreamContext;
   readonly #ended: (stream: LiveStream) => void;

@@ -24,7 +24,7 @@ export interface ScopeHolder {
 interface Entry {
   readonly request: ScopedRequest;
   readonly holders: Set<ScopeHolder>;
-  /** The scope's filter as canonical text, or {@link mixed}. */
+  /** Canonical text of the scope's filter, or {@link mixed} if the streams' scopes differ. */
   scope: string;
 }
 

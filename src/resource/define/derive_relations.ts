@@ -25,7 +25,7 @@ import {
 } from "../../schema/table_info.ts";
 import type { ServedTable } from "./resource_definition.ts";
 
-/** Derives relations from foreign keys, but not from hidden columns or without a free name. */
+/** Derives relations from readable foreign keys. Omits a relation if all its names are taken. */
 export function deriveRelations(
   from: ServedTable,
   served: readonly ServedTable[],
@@ -100,7 +100,7 @@ function foreignKeys(from: ServedTable, targets: readonly ServedTable[]): readon
   );
 }
 
-/** Returns null if a relation cannot use the key's columns, or would reveal a hidden column. */
+/** Returns the key's pairs of columns. Null if a relation cannot use them or would reveal one. */
 function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): ColumnPairs | null {
   const pairs = key.columns.flatMap((name, index) => {
     const own = from.table.columns.find(({ dbName }) => dbName === name);

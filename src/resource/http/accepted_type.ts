@@ -1,6 +1,6 @@
 import { accepts, acceptsEncodings } from "@std/http/negotiation";
 
-/** Prefers named types over wildcards (RFC 9110, 12.5.1). If none fits, returns the first. */
+/** Returns the preferred type: named types before wildcards (RFC 9110, 12.5.1), else the first. */
 export function acceptedType(
   { headers }: Pick<Request, "headers">,
   offered: readonly [string, ...string[]],
