@@ -80,7 +80,7 @@ function shownName(name: string): string {
   return name === captchaHeaders.token ? "Service-Captcha-Token" : name;
 }
 
-/** Returns the accepted authentication. The list is empty if the service has no schemes. */
+/** Returns the authentication that a route accepts. Empty if the service has no schemes. */
 export function securityRequirements(
   { endpoint, path }: Route,
   resource: Resource,

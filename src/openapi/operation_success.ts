@@ -159,7 +159,7 @@ function historyPage({ name }: OperationFacts): JsonSchema {
   );
 }
 
-/** Returns the schema of an aggregate's groups. Exact sums and averages are strings or null. */
+/** Returns the schema of groups. Exact sums and averages are strings; null without values. */
 function groupsOf({ groups }: Resource): JsonSchema {
   const keys = [...groups.keys].map(([field, { as }]) =>
     [field, responseColumnSchema({ ...as, notNull: false })] as const

@@ -177,7 +177,7 @@ function includedMetrics({ relations, served }: Resource): JsonSchema {
   };
 }
 
-/** Returns the schemas of metrics. Exact sums and averages are strings or null. */
+/** Returns the schemas of metrics. Exact sums and averages are strings; null without values. */
 export function metricSchemas({ ofColumns }: Resource["groups"]): JsonSchema {
   const metrics = [...ofColumns].filter(([, byColumn]) => byColumn.size > 0)
     .map(([metric, byColumn]) => [

@@ -178,7 +178,7 @@ export interface ColumnMetric {
   readonly name: "sum" | "avg" | "min" | "max";
   readonly column: ColumnInfo;
   readonly as: ColumnInfo;
-  /** True if the result keeps all digits. The dialect then decodes the form of the engine. */
+  /** True if the result keeps all digits. The dialect then decodes the engine's number format. */
   readonly exact: boolean;
 }
 

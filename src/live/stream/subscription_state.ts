@@ -111,7 +111,7 @@ export interface ChangesToSend {
   readonly isPaused?: boolean;
 }
 
-/** Returns the key of the last row that the snapshot has sent. Null sends changes of all rows. */
+/** Returns the last key that the snapshot has sent. Null: changes of all rows must be sent. */
 export function sentKey(
   state: SnapshotState | CatchUpState,
   matcher: Pick<Matcher, "knowsKeyOrder">,

@@ -31,7 +31,7 @@ export class WindowState {
     this.#options = options;
   }
 
-  /** Returns the next bytes. `sent` is the client's state or resume token; null without rows. */
+  /** Returns the next bytes. `sent` is the client's state or token, or null if it has no rows. */
   bytesAfter(sent: WindowState | string | null): Uint8Array {
     const { token, rows } = this.#options;
     const end = resumeTokenText(token);
