@@ -1,4 +1,4 @@
-/** SHA-256 (FIPS 180-4). The platform's functions cannot continue from an intermediate state. */
+/** Unlike the platform's functions, this SHA-256 (FIPS 180-4) can resume an intermediate state. */
 
 export const blockBytes = 64;
 
@@ -27,7 +27,7 @@ export function stateAfter(blocks: Uint8Array): Int32Array {
 
 export const scheduleWords = 64;
 
-/** Compresses the big-endian block in the first 16 words of `schedule`. Inlined for speed. */
+/** Hashes the block in the first 16 words of `schedule` into `state`. Makes no calls, for speed. */
 export function compress(state: Int32Array, schedule: Int32Array): void {
   for (let i = 16; i < 64; i++) {
     const x = schedule[i - 15]!;

@@ -30,7 +30,7 @@ export interface GroupEvaluation {
   readonly identity: string;
 }
 
-/** Evaluates recorded changes for one group. Returns null if the rows must be read again. */
+/** Returns how recorded changes affect one group's rows, or null if the rows must be read again. */
 export async function evaluateChanges(
   changes: readonly Change[],
   { group, matcher, identity }: GroupEvaluation,

@@ -70,7 +70,7 @@ export class StreamQuota {
     }
     if (count.open + streams > max) throw tooMany(`${max} streams are open already`);
     const maxParts = max * partsOfStream;
-    // The first multiplexed stream of a client may have more parts: as many as a request allows.
+    // A client's first multiplexed stream may exceed `maxParts`: only the request limits its parts.
     if (parts > 0 && count.parts > 0 && count.parts + parts > maxParts) {
       throw tooMany(`the open streams would have more than ${maxParts} subscriptions`);
     }
