@@ -196,7 +196,7 @@ export function bodyConsumedError(): Problem {
 
 export interface InnerRequest {
   readonly part: StreamPart;
-  /** The user that a middleware has set on the outer request, whose body lists the subscriptions. */
+  /** The user that a middleware has set on the outer request, which lists the subscriptions. */
   readonly user: User | null | undefined;
 }
 

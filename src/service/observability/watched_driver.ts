@@ -8,9 +8,9 @@ type WatchStatement = (statement: Statement) => WatchEnd;
 
 export interface DriverWatch {
   /**
-   * Called before a transaction, and before a statement outside of a transaction. The driver calls
-   * the returned function before each statement. This call can be in the `AsyncLocalStorage` context
-   * of another request, because requests share transactions.
+   * Called before a transaction, and before a statement outside of a transaction. The driver
+   * calls the returned function before each statement. This call can be in the context of another
+   * request, because requests share transactions.
    */
   readonly statements?: (() => WatchStatement) | undefined;
   readonly transaction?: (() => WatchEnd) | undefined;
