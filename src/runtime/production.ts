@@ -4,7 +4,7 @@ import type { Runtime } from "./runtime.ts";
 
 export const envOptionRule = oneOf("development", "production");
 
-/** Returns true in production, as `env` or else `SERVICE_ENV` says. Always true on Deno Deploy. */
+/** Returns true if `env`, or else `SERVICE_ENV`, is `production`. Always true on Deno Deploy. */
 export function isInProduction(
   env: "development" | "production" | undefined,
   runtime: Pick<Runtime, "environment">,

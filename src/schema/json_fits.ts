@@ -45,7 +45,7 @@ function leftAfter(
   return rest;
 }
 
-/** Returns 0 for a value that cannot be JSON. Writing the value as JSON fails later. */
+/** Returns the size of the value's JSON, or 0 for a value that JSON cannot represent. */
 function jsonBytes(value: object): number {
   try {
     return Buffer.byteLength(JSON.stringify(value) ?? "");

@@ -7,7 +7,7 @@ import type {
   IndexInfo,
 } from "./table_constraints.ts";
 
-/** Where the value comes from if a new row does not set the column. */
+/** The source of the value if a new row does not set the column. */
 export type ColumnDefault =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "function"; readonly make: () => unknown }
@@ -42,7 +42,7 @@ export interface DatabaseType {
   readonly sqlName: string;
   /** The JSON structure of the values. */
   readonly shape: ValueShape;
-  /** True if values can be sorted. Otherwise, filters can test only equality (strings) or NULL. */
+  /** True if the values have an order. If not, filters test only NULL and equality of strings. */
   readonly ordered: boolean;
   /** True if the database has min() and max() for the type. */
   readonly hasExtremes: boolean;
@@ -107,15 +107,15 @@ export interface ColumnInfo extends ValueRules {
   readonly converted?: true;
   /** The former name in the database, for migrations; null for none. */
   readonly formerName: string | null;
-  /** The column that a foreign key of only this column references; null for none. */
+  /** The column that this column references by a foreign key of one column; null for none. */
   readonly references: ColumnReference | null;
   /** The declared type in an existing table, e.g. `inet`. Null in a table of the service. */
   readonly existingType: string | null;
   /** The type in an existing table, if no kind corresponds to it. */
   readonly databaseType?: DatabaseType;
-  /** True if the collation can equate different strings. Filters and keys distinguish them. */
+  /** True if the collation can equate different strings, which filters and keys distinguish. */
   readonly looseCollation: boolean;
-  /** True if a foreign key references a missing or undescribed table: SQLite refuses writes. */
+  /** True if a foreign key references a table unknown to the service. SQLite may reject writes. */
   readonly unknownTarget: boolean;
   /**
    * True if values can be strings in the safe form of JSON (`safeValue`, `safeKey`): in integer
@@ -205,7 +205,7 @@ export interface TableInfo {
   readonly readOnly: boolean;
   /** The writes that a view accepts; null for a table. */
   readonly view: ViewInfo | null;
-  /** True if a database function returns the rows. Their order is kept unless a request sorts. */
+  /** True if a database function returns the rows. Only a sort parameter changes their order. */
   readonly keepsOrder?: true;
   /** True if the change log can record row changes: for tables with a key, but not for views. */
   readonly recordable: boolean;

@@ -16,7 +16,7 @@ export const tableInfoKey: unique symbol = Symbol.for("@svc/resource-api:table")
 
 export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column");
 
-/** The type of a name unknown to TypeScript. The service checks such columns when it starts. */
+/** The type of an unknown table name. The service checks columns of such tables at its start. */
 // The type is `any`, because only `any` is assignable to and from every name.
 // deno-lint-ignore no-explicit-any
 export type AnyTable = any;

@@ -36,7 +36,7 @@ export class DatabaseIndex implements IndexBackend {
     this.local = documents;
   }
 
-  /** Creates the tables, and replaces old formats, which can contain words of hidden columns. */
+  /** Creates or replaces the tables. Tables of an old format can hold words of hidden columns. */
   async prepare(): Promise<{ isFilled: boolean }> {
     const { driver } = this.#index;
     const { shape, creation } = this.#documents;

@@ -27,11 +27,11 @@ interface SearchedIndex {
 
 /**
  * Returns the keys that an engine outside of the database finds, best first. The caller must still
- * apply the scope, which the engine cannot evaluate. `few` is a SELECT of all keys in a small scope
- * and perhaps other keys: the engine then searches only rows in scope. Without `few`, the engine
- * searches all rows. If it finds more than one page, it searches again within the rows in scope, or
- * the database filters each page if these rows are too many. Rejects with a 503 if no engine
- * responds, and a 422 above `maxCandidates` rows.
+ * apply the scope, which the engine cannot evaluate. If the scope is small, `few` is a SELECT of
+ * all its keys and perhaps other keys, and the engine searches only rows in scope. If `few` is
+ * null, the engine searches all rows. If that search finds more than one page, the engine searches
+ * again within the rows in scope, or, if these rows are too many, the database filters each page by
+ * the scope. Rejects with a 503 if no engine responds, and with a 422 above `maxCandidates` rows.
  */
 export async function findCandidateKeys(
   searched: SearchedIndex,

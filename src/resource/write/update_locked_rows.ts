@@ -67,7 +67,7 @@ export async function updateLockedRows(
   return count;
 }
 
-/** Returns the rows in the order of the items. `isCounted` increments the versions. */
+/** Returns the rows in the order of the items. `isCounted` is true to increment their versions. */
 export async function updateItems(
   items: readonly ItemUpdate[],
   write: WriteCall,

@@ -35,7 +35,7 @@ export class FairQueue<Item> {
     if (ofIdentity.size === 0) this.#waiting.delete(identity);
   }
 
-  /** Takes an item and puts its identity last. Skips identities whose first item may not go. */
+  /** Takes an item. Puts its identity last. Skips identities whose first item `mayGo` rejects. */
   take(mayGo: (item: Item) => boolean = () => true): Item | undefined {
     for (const [identity, ofIdentity] of this.#waiting) {
       const [first] = ofIdentity;

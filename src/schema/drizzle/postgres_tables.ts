@@ -32,7 +32,7 @@ function arrayOf(column: DrizzleColumn): {
   readonly dimensions: number;
 } {
   const { baseColumn } = column;
-  // In the older release line, `dimensions` is the size of a vector, which is no array.
+  // In the older release line of Drizzle, `dimensions` is the size of a vector, which is no array.
   const dimensions = column.isAlias === undefined ? 0 : column.dimensions ?? 0;
   if (column.columnType !== "PgArray" || baseColumn === undefined) {
     return { element: column, dimensions };
@@ -49,7 +49,7 @@ function scalarType(column: DrizzleColumn): DrizzleType {
   const isText = found === "decimal" || name.startsWith("big");
   const { kind, ...converted } = convertedKind(column, found, isText ? "12" : 12);
   const [first = null, second = null] = numbers;
-  // Drizzle cannot read fractions as bigints, so such a column has only whole numbers.
+  // Drizzle cannot read fractions as bigints, so a column read as bigints has only whole numbers.
   const isWhole = first !== null || column.columnType === "PgNumericBigInt";
   return {
     ...plain,

@@ -37,7 +37,7 @@ function phraseClauses({ words }: SearchTerm, field: string, boost: number): rea
     : [{ match_phrase: { [field]: value } }];
 }
 
-/** Returns the clauses for a prefix. Their score is the same in every document. */
+/** Returns the clauses for a prefix. A clause adds the same score to all documents it matches. */
 function prefixClauses(term: SearchTerm, field: string, boost: number): readonly Clause[] {
   const { words } = term;
   if (words.length > 1) {

@@ -102,7 +102,7 @@ export interface UpdatedRows extends WrittenRow {
   readonly included: readonly Included[];
 }
 
-/** Runs all before-hooks, then writes everything and runs the after-hooks in one transaction. */
+/** Runs all before-hooks, then writes all rows and runs the after-hooks in one transaction. */
 export async function updateNestedRows(
   plan: UpdateNestedPlan,
   call: OperationCall<UpdatedRows>,

@@ -10,7 +10,7 @@ import { type FailedRow, FailedWrite, refusalKinds } from "./failed_write.ts";
 import type { FieldError } from "../values/parse_fields.ts";
 import type { BodyPath } from "../../model/operation.ts";
 
-/** Returns the problem for a failed write, after the transaction, with the path in the body. */
+/** Returns the problem for a failed write. Its lookups need the failed transaction to be over. */
 export async function refusedWrite(
   error: unknown,
   access: Access,

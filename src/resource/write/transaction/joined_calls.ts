@@ -123,7 +123,7 @@ export class PartDriver implements Driver {
   readonly label: string;
   readonly isShared: boolean;
   readonly signals = null;
-  /** Returns this driver. Absent if the statements run with the role of the service. */
+  /** Returns this driver. Absent if the transaction has the service's role, not a user's role. */
   readonly as?: () => Driver;
   readonly #connection: Connection;
   readonly #savepoint: string;

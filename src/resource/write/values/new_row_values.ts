@@ -108,7 +108,7 @@ export function parseItemOptimisticId(item: object): string | null {
   throw invalidField("must be 1 to 200 printable ASCII characters", "_optimisticId");
 }
 
-/** Returns the id, or null if the resource has no streams that could send the id. */
+/** Returns the optimistic id, or null if the resource has no streams that could send the id. */
 export function loggedId(id: string | null, resource: Resource): string | null {
   return id === null || resource.hub() === null ? null : id;
 }

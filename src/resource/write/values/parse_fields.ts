@@ -122,7 +122,7 @@ function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
   return mayWrite(column, resource) ? column : undefined;
 }
 
-/** Returns true if a value can be another form of the stored value: for a key, only e.g. NaN. */
+/** True if a value can be another form of the stored value. In a key, only values like NaN can. */
 function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
   const { dialect } = driver;
   return (!column.primaryKey || isSpecial(value, column)) && fields.readable.includes(column) &&

@@ -30,7 +30,7 @@ export function parseNestedRows(sources: readonly RowSource[], resource: Resourc
   return { resource, access: "create", rows, steps: state.steps };
 }
 
-/** Throws a 422 with the path, or a 400 for too many rows. `complete` returns values to store. */
+/** Throws a 422, or a 400 for too many rows. `complete` returns all values that the row stores. */
 export function parseNestedChanges(
   body: unknown,
   resource: Resource,

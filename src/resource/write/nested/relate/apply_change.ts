@@ -18,7 +18,7 @@ import { lockRowsOfStep, prepareRelated } from "./prepare_relation_change.ts";
 import type { RelatedRow } from "./resolve_children.ts";
 import { storedRow, type WriteState } from "../prepare_steps.ts";
 
-/** Locks and changes related rows. Throws {@link RowsChanged} if the hooks ran for other rows. */
+/** Locks and changes rows. Throws {@link RowsChanged} if hooks ran for a different set of rows. */
 export async function relateRows(
   step: RelateStep,
   state: WriteState,

@@ -151,7 +151,7 @@ async function otherChildren(
   throw atBodyPath(batchTooLarge(limit, `${bodyPath.path} leaves out more rows`), bodyPath);
 }
 
-/** Throws a 422 for a visible related row, because the new row must be the only related row. */
+/** Throws a 422 if a visible row is already related, because the new row must be the only one. */
 async function requireNone(
   { keys, visible, bodyPath }: Omit<Others, "named">,
   { table, reader }: Resource,
