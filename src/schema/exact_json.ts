@@ -82,7 +82,7 @@ export function writeJson(value: unknown): string {
     return JSON.stringify(value);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    // The value contains a bigint, which needs a replacer. Other values are written faster without.
+    // The value contains a bigint, which needs a replacer. A replacer would slow down other values.
     return JSON.stringify(
       value,
       (_key, member) => typeof member === "bigint" ? exactNumber(String(member)) : member,

@@ -176,7 +176,7 @@ export function refersTo(
   return key.table === table.name && key.schema === table.schema;
 }
 
-/** Returns true if new rows must set the column: even a nullable key, which identifies the row. */
+/** Returns true if new rows need a value of the column: if it is NOT NULL, or part of the key. */
 export function isRequired(column: ColumnInfo): boolean {
   return column.notNull || column.primaryKey;
 }
@@ -211,7 +211,7 @@ export interface TableInfo {
   readonly recordable: boolean;
   /** The foreign keys, each of one or more columns. */
   readonly foreignKeys: readonly ForeignKey[];
-  /** The indexes except those of the key and `uniques`. After introspection, only unique ones. */
+  /** The indexes except those of the key and `uniques`. Introspection reads only unique indexes. */
   readonly indexes: readonly IndexInfo[];
   /** The sets of columns (database names) that must be unique together, except the primary key. */
   readonly uniques: readonly (readonly string[])[];

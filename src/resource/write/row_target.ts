@@ -145,7 +145,7 @@ export async function targetNotWritten(
     : new RowKept(write.grant.access, write.resource.identityOf !== null);
 }
 
-/** Thrown if a trigger, rule, policy or other request prevented a write. The service retries it. */
+/** Thrown if a trigger, rule, policy or request prevented a write. The service tries again. */
 export class RowKept extends Problem {
   /** `hasPolicies` is true if a policy of the database can have prevented the write. */
   constructor(access: Access, hasPolicies: boolean) {

@@ -27,7 +27,7 @@ export interface LockedRow<Values> {
   readonly values: Values;
 }
 
-/** Finds rows and runs their hooks before the transaction, which blocks other writes on SQLite. */
+/** Finds rows and runs hooks before the transaction, because it blocks other writes on SQLite. */
 export async function writeMatchingRows<Values>(
   batch: MatchingWrite<Values>,
   call: OperationCall<number>,

@@ -15,7 +15,7 @@ import {
   sqliteForeignKeysKey,
 } from "./drizzle_structure.ts";
 
-/** `primaryKey` is null unless composite. Call `foreignKeys` only after all tables are declared. */
+/** `primaryKey` is null if only a column declares it. Call `foreignKeys` after all declarations. */
 export function readDrizzleConstraints(table: DrizzleTable) {
   const builders = extraBuilders(table);
   const of = (kind: string) => builders.flatMap((one) => one.kind === kind ? one.builder : []);

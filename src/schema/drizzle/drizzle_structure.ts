@@ -113,7 +113,7 @@ export type DrizzleType = Pick<
 export interface DrizzleDialect {
   readonly engine: string;
   typeOf(column: DrizzleColumn): DrizzleType;
-  /** True if this engine never has NULL in a primary key. */
+  /** True if a primary key cannot contain NULL in this engine. */
   readonly hasWholeKeys: boolean;
   isAssigned(column: DrizzleColumn, isKey: boolean): boolean;
 }

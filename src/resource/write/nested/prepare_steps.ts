@@ -38,7 +38,7 @@ export async function prepareSteps(plan: NestedPlan, call: ResourceCall) {
   const others: RelatedWrite[] = [];
   const charge = async (more: RelatedWrite) => {
     others.push(more);
-    // Rows in the body already count against the limits. Only the other rows are charged here.
+    // The request was already charged for rows in the body, so only other rows are charged here.
     const { body } = plan;
     const { request: { debit } } = call;
     const items = protectedItems([...relatedWrites(body), ...others]);

@@ -6,7 +6,7 @@ import { columnsToClear, mayChange } from "./foreign_keys.ts";
 /** A member of the object that a body contains under the name of a relation. */
 export type RelationMember = "connect" | "disconnect" | "set" | "create";
 
-/** Returns `[]` if nested writes are off, or if no resource serves the related rows. */
+/** Returns the permitted members: none without nested writes or a resource for the related rows. */
 export function relationMembers(relation: Relation, owner: Resource): readonly RelationMember[] {
   const { type, steps: [near] } = relation;
   const target = owner.served.get(relation.target);

@@ -46,7 +46,7 @@ export class WriteConnection implements Joinable<WrittenRows> {
     return this.#connection.query(statement);
   }
 
-  /** Collects written or deleted rows for indexing. `rows` are their final values, if known. */
+  /** Collects written or deleted rows for indexing. `rows` is null if final values are unknown. */
   noteWritten(
     keys: readonly Key[],
     { indexers, table }: Resource,

@@ -145,7 +145,7 @@ async function requireCondition(
   throw atBodyPath(fault, bodyPaths[place] ?? wholeBody);
 }
 
-/** Adds the unique key of the item. A hook can change the key, unless it is the primary key. */
+/** Adds the unique key to the item's values. A hook can change a unique key, but no primary key. */
 function withName(
   { name, values }: UpsertItem,
   by: KeyColumns,

@@ -58,7 +58,7 @@ export type ParseFields = (
 export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { isNew: true });
 
-/** Like {@link parseColumns}, but another spelling of the stored value becomes an `EchoedValue`. */
+/** Like {@link parseColumns}. A value that may be the stored value becomes an `EchoedValue`. */
 export const parseRow: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { mayBeStored: true });
 
@@ -66,7 +66,7 @@ export const parseRow: ParseFields = (body, resource, others = noOthers) =>
 export const parseChanges: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { immutable: resource.fields.immutable });
 
-/** Like {@link parseChanges}, but another spelling of the stored value becomes an `EchoedValue`. */
+/** Like {@link parseChanges}. A value that may be the stored value becomes an `EchoedValue`. */
 export const parseRowChanges: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { immutable: resource.fields.immutable, mayBeStored: true });
 

@@ -171,7 +171,7 @@ function endId(link: Row, relation: Relation): string {
   return JSON.stringify(columns.map((column) => canonicalValueText(link[column.name], column)));
 }
 
-/** Returns the visible links that a change can affect: with `set` all, else those to named rows. */
+/** Returns the visible links to rows in the body or, if the body has `set`, all visible links. */
 async function readLinks(
   { relation, relation: { steps: [near] }, target, written: link }: RelateStep,
   { around, connect, disconnect, removesOthers }: RelationChange,
