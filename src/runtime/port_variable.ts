@@ -1,6 +1,6 @@
 import { environmentVariable } from "./system_runtime.ts";
 
-/** Returns `.env` or `the environment` if the variable `PORT` has this port there, or else null. */
+/** Returns the place that sets `PORT` to this port: `.env` or `the environment`. Null if none. */
 export function placeOfPortVariable(port: number): string | null {
   if (environmentVariable("PORT") !== String(port)) return null;
   return isInSettings(port) ? ".env" : "the environment";

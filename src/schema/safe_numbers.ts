@@ -11,7 +11,7 @@ export function asksForSafeNumbers(header: string): boolean {
 
 /**
  * Returns a column's value in the safe form (see {@link asksForSafeNumbers}). If a column can have
- * integers beyond 2^53 (`isWide`), all its integers become strings of digits. So do all bigints.
+ * integers beyond 2^53 (`isWide`), all its integers become strings of digits. A bigint always does.
  * Documents and `any` columns have the forms of {@link safeDocument} and {@link safeKey}.
  */
 export function safeValue(value: unknown, column: ColumnInfo): unknown {

@@ -18,7 +18,7 @@ export function safeKey(value: unknown): unknown {
   return isShort || value === null ? value : anyKeyText(value);
 }
 
-/** Parses a string from {@link safeKey}. Throws InvalidValue for `5`, which must be a number. */
+/** Parses a string from {@link safeKey}, which keeps 5 a number: throws InvalidValue for `5`. */
 export function fromSafeKey(text: string): unknown {
   const quoted = unquotedKeyText(text);
   if (quoted !== undefined || !looksLikeNumber(text)) return quoted ?? text;

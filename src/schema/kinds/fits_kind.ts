@@ -8,7 +8,7 @@ export function fitsKind(value: unknown, column: ColumnInfo): boolean {
   return value === null || fits[column.kind](value, column);
 }
 
-/** Returns the check of values of a column's kind. The check must not be called with NULL. */
+/** Returns the function that checks if a value has a column's kind. NULL is not allowed. */
 export function kindTest({ kind }: ColumnInfo): (value: unknown, column: ColumnInfo) => boolean {
   return fits[kind];
 }

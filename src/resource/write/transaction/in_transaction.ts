@@ -15,7 +15,7 @@ import { FailedWrite } from "../refused/failed_write.ts";
 import type { User } from "../../../auth/authorize.ts";
 import { databaseDefault } from "../../../plan/plan.ts";
 
-/** `one-by-one` shows which row is rejected. `read-back` reads the rows instead of RETURNING. */
+/** `one-by-one` finds the rejected row. `read-back` reads rows by SELECT instead of RETURNING. */
 type InsertMode = "together" | "one-by-one" | "read-back";
 
 type WrittenRows = ReadonlyMap<Indexer, Written>;

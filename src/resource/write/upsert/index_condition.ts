@@ -41,7 +41,7 @@ const exactCollation = /^COLLATE\s+"?(?:C|POSIX|BINARY)"?$/i;
 const textCast = /^::\s*(?:text|varchar|character varying)\b/i;
 const columnBefore = /("(?:[^"]|"")*"|[A-Za-z_]\w*)[)\s]*$/;
 
-/** Omits casts and collations. Null if a collation or column cast can equate different values. */
+/** Returns the tokens except casts and collations. Null if one of these equates unequal values. */
 function tokensOf(sql: string, columns: readonly ColumnInfo[]): readonly string[] | null {
   let isExact = true;
   const untyped = sql.replace(typesPattern, (text, offset: number) => {
