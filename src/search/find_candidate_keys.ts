@@ -13,7 +13,7 @@ import type { TableInfo } from "../schema/table_info.ts";
 import type { Dialect, ListNames } from "../sql/dialect.ts";
 
 export interface SearchedReads {
-  /** The filter of rows that the user may read. The condition of `plan` includes it. */
+  /** The filter of rows that the user may read. The condition of `plan` includes this filter. */
   readonly scope: Filter;
   readonly connection: Connection;
   readonly plan: Omit<SearchPlan, "matches">;

@@ -61,7 +61,7 @@ export class InlineIndexer implements Indexer {
     rows: readonly Row[] | null,
   ): MaybePromise<PendingIndexing> {
     const { backend: { local }, isPrepared } = this.#open;
-    // An index that does not exist yet is written later, because filling it may read the old rows.
+    // An index that is not created yet is written after the commit: filling it may read old rows.
     return local === null || !isPrepared
       ? this.#afterwards(keys, 2)
       : this.#within(keys, rows, local, connection);

@@ -230,7 +230,7 @@ const lostForGood =
 
 interface FillOptions {
   readonly signal?: AbortSignal;
-  /** Called after each page. Without it, the rows are not counted. */
+  /** Called after each page of rows. If absent, the service does not count the rows. */
   readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void;
 }
 

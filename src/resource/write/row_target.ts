@@ -40,7 +40,7 @@ export function parsePathRow({ segment, header }: ResourceRequest, { table }: Re
   return { segment, key: parseKey(segment, table), ifMatch: header("if-match") };
 }
 
-/** A client chooses the id to recognize its own write among live events. Can throw a 400. */
+/** Returns the id by which a client recognizes its own write among live events, or throws a 400. */
 export function optimisticIdOf({ header }: ResourceRequest): string | null {
   const id = header("service-optimistic-id");
   return id === null ? null : parseOptimisticId(id);

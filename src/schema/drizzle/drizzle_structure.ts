@@ -125,9 +125,9 @@ interface ConvertedKind {
 }
 
 /**
- * Returns the kind of a column whose SQL type has the kind `kind`. A custom type (`toDriver`,
- * `fromDriver`) of a string or number column converts a sample. If the sample changes, e.g. by
- * encryption, only Drizzle can convert the values. Bytes of a custom type always need Drizzle.
+ * Returns the kind of a column, from the `kind` of its SQL type. For a custom type (`toDriver`,
+ * `fromDriver`) of strings or numbers, the function converts a sample: if the sample changes, e.g.
+ * by encryption, only Drizzle can convert the values. Bytes of a custom type always need Drizzle.
  */
 export function convertedKind(
   column: DrizzleColumn,

@@ -81,7 +81,7 @@ export class WriteConnection implements Joinable<WrittenRows> {
     return this.#written !== null;
   }
 
-  /** Waits for the running calls by server-side code. Hooks need not await their calls. */
+  /** Waits for running calls by server-side code, because hooks need not await their own calls. */
   async awaitCalls(): Promise<void> {
     await this.#calls?.idle();
   }

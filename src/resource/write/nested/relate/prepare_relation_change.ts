@@ -29,7 +29,7 @@ import {
   referringRowsFilter,
 } from "../foreign_keys.ts";
 
-/** The values of the rows that a change writes, after their before-hooks, by id of the row. */
+/** The values of the rows that a change writes, after their before-hooks, by row id. */
 export type PreparedChange = ReadonlyMap<string, Assignments>;
 
 /** Returns true if rows must be looked up before the transaction, for hooks or for limits. */

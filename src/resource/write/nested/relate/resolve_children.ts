@@ -82,7 +82,7 @@ interface Found {
   readonly target: Resource;
   /** The values that connect a child, equal for all children, so that one statement is enough. */
   readonly related: Assignments;
-  /** The values that disconnect a child, or none if its foreign key cannot be NULL. */
+  /** The values that disconnect a child. Empty if the foreign key of the child cannot be NULL. */
   readonly cleared: Assignments;
 }
 
@@ -106,7 +106,7 @@ function connectedChild(row: NestedRow, found: Found): readonly RelatedRow[] {
   }];
 }
 
-/** Returns the child to disconnect, or none if it is not related or the user cannot see it. */
+/** Returns the child to disconnect. Empty if the child is not related or the user cannot see it. */
 function removedChild(key: Key, bodyPath: BodyPath, found: Found): readonly RelatedRow[] {
   const { keys, target, cleared } = found;
   const current = found.rows.get(keyId(key, target.table));
