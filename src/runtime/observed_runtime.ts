@@ -7,7 +7,7 @@ export interface RuntimeOptions {
   readonly observe?: Observer | undefined;
 }
 
-/** Returns the `runtime` option or else `usual`. The `observe` option replaces its observer. */
+/** Returns the `runtime` option or else `usual`. Its observer is the `observe` option, if set. */
 export function observedRuntime(
   { runtime, observe }: RuntimeOptions,
   usual: Runtime = systemRuntime(consoleObserver()),

@@ -160,7 +160,7 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
     formerNames.add(formerName?.toLowerCase() ?? "");
     // If a former name were also a current name, a migration could rename the wrong column.
     if (formerName === null || !dbNames.has(formerName.toLowerCase())) continue;
-    // On Postgres, a rename can change only the case of a name, so this is no error.
+    // On Postgres, a rename that changes only the case of a name is allowed, so this is no error.
     const isSame = formerName.toLowerCase() === dbName.toLowerCase();
     if (isSame && formerName !== dbName) continue;
     throw new Error(

@@ -38,7 +38,7 @@ export function namesThrough(near: ForeignKeyNames, far: ForeignKeyNames): NameC
   ];
 }
 
-/** Skips a name that fits several relations of a group, because their order must not matter. */
+/** Skips a name that fits several relations of a group, so that the order has no influence. */
 export function chooseNames<Named extends { readonly names: NameChoices }>(
   groups: readonly (readonly Named[])[],
   taken: readonly string[],

@@ -44,7 +44,7 @@ export function safeOutput(value: unknown): unknown {
   return isExactNumber(value) ? value.rawJSON : mapMembers(value, safeOutput);
 }
 
-/** Restores marked numbers. Unmarked bigints become doubles: a client may have rounded them. */
+/** Restores numbers marked with `$number`. Other bigints become doubles, because clients round. */
 export function fromSafeBody(value: unknown): unknown {
   if (typeof value === "bigint") return Number(value);
   if (typeof value !== "object" || value === null || isExactNumber(value)) return value;

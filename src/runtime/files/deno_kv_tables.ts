@@ -19,6 +19,6 @@ export function denoKvObjectNames(schema: readonly SchemaObject[]): ReadonlySet<
     return column !== undefined && sql.includes(column);
   });
   const names = new Set(found.map(({ name }) => name));
-  // Other programs can use the other names of `parts`, but only Deno KV creates this table.
+  // Other programs can have tables with the other names, but only Deno KV creates this table.
   return names.has("migration_state") ? names : new Set();
 }
