@@ -30,7 +30,7 @@ export function parseNestedRows(sources: readonly RowSource[], resource: Resourc
   return { resource, access: "create", rows, steps: state.steps };
 }
 
-/** Throws a 422, or a 400 for too many rows. `complete` returns all values that the row stores. */
+/** Throws a 422, or a 400 for too many rows. For a PUT, `complete` adds the omitted columns. */
 export function parseNestedChanges(
   body: unknown,
   resource: Resource,
