@@ -114,7 +114,7 @@ export function inFlightProblem(): Problem {
   );
 }
 
-/** Returns a request's claim. Hashes JSON, because concatenated strings could be ambiguous. */
+/** Returns a request's claim on its key. Hashes JSON: joined strings could be ambiguous. */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): RequestClaim {
   const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
   // If the readable fields have changed, the hash differs, so the stored response is not replayed.
@@ -214,7 +214,7 @@ export interface ResponseStorageLimits {
   readonly ttlMs: number;
 }
 
-/** Null if the reply must not be replayed. Without storage left, a long body is omitted. */
+/** Null if the reply must not be replayed. Omits a long body if the client's space is full. */
 export function toStoredResponse(
   reply: Reply,
   share: string,

@@ -1,6 +1,6 @@
 import { invalidParameter, type Problem } from "../problem/problem.ts";
 
-/** In characters: 128 bits. Many people can share an address, so the key must be unguessable. */
+/** 128 bits: callers without a user share an address, and must not guess each other's keys. */
 export const minAnonymousKeyLength = 22;
 
 /**

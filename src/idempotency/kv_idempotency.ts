@@ -18,10 +18,10 @@ export interface KvIdempotencyOptions {
   readonly leaseMs?: number;
 }
 
-/** If the process ends between a write and the storing of its response, a retry writes again. */
+/** If the process ends after a write, before storing its response, a retry writes again. */
 export class KvIdempotency implements IdempotencyStore {
   readonly #options: KvIdempotencyOptions;
-  /** The owners of claims that were released during a store failure. No renewal may revive them. */
+  /** Owners of released claims. These are never renewed, even if the store still has them. */
   readonly #releasedOwners = boundedMap<string, true>(10_000);
 
   constructor(options: KvIdempotencyOptions) {
@@ -31,10 +31,10 @@ export class KvIdempotency implements IdempotencyStore {
   async claim(claim: IdempotencyClaim): Promise<KeyClaimResult> {
     const { store } = this.#options;
     const key = keyOf(claim);
-    // Most keys are new, so the first attempt does not read the key.
+    // Most keys are new, so the first commit assumes, without a read, that the key does not exist.
     for (let versionstamp: string | null = null;;) {
       const commit = this.#setting(key, claim, versionstamp);
-      // If this commit fails, the claim is void: the client can safely repeat the request.
+      // If this commit fails, the claim has no effect: the client can safely repeat the request.
       if ((await store.commit({ ...commit, isProvisional: true })).ok) return { kind: "claimed" };
       const entry = await store.get(key);
       versionstamp = entry.versionstamp;
@@ -74,7 +74,7 @@ export class KvIdempotency implements IdempotencyStore {
   }
 
   async release(claim: IdempotencyClaim): Promise<void> {
-    // Releases the claim in memory first, in case the store fails.
+    // Records the release in memory first, so that the claim is not renewed if the store fails.
     this.#releasedOwners.set(claim.owner, true);
     await this.#whileClaimed(claim, async (key, versionstamp) => {
       const checks = [{ key, versionstamp }];

@@ -9,7 +9,7 @@ export interface TrustQuestion {
   readonly request: Request;
   /** `endpoint` if the operation always requires work, `budget` if the budget is used up. */
   readonly reason: "endpoint" | "budget";
-  /** Number of tokens that the budget lacks for the request; 0 for the reason `endpoint`. */
+  /** The difficulty that applies without the hook. */
   readonly deficit: number;
   /** The difficulty without the hook. */
   readonly base: number;
@@ -40,7 +40,7 @@ export async function callTrustHook(
   }
 }
 
-/** Adds a bit, which doubles the work, for each doubling of `1 + deficit / capacity`. */
+/** The work doubles each time `1 + deficit / capacity` doubles (one more bit, rounded up). */
 export function difficultyOverBudget(base: number, deficit: number, capacity: number): number {
   const steps = deficit > 0 && capacity > 0 ? Math.ceil(Math.log2(1 + deficit / capacity)) : 0;
   return Math.min(base + steps, maxDifficulty);

@@ -23,7 +23,7 @@ export interface PowOptions {
 export const powOptionRules = groupOf<PowOptions>()({
   secret: secretOptionRule(),
   difficulty: whole({ from: 1, to: maxDifficulty }).default(20),
-  // The maximum keeps the expiry within the six bytes that a token has for it.
+  // A token stores its expiry in six bytes. Up to this maximum, the expiry fits into them.
   challengeTtlMs: whole({ from: 1, to: 86_400_000 }).default(120_000),
   trust: callback<Trust>(),
 });

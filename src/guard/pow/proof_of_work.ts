@@ -33,7 +33,9 @@ export function createProofOfWork(parts: ProofOfWorkOptions) {
   const tokens = createChallengeTokens(parts.secrets);
   const checkSolution = createSolutionCheck({ tokens, challengeTtlMs, clock });
   const known = boundedMap<string, {
-    /** Monotonic time until which the solution counts as used, in milliseconds. */
+    /**
+     * Makes the solution of a refused request usable again; ignored after {@link maxReturns} uses.
+     */
     readonly usedUntil: number;
     readonly returns: number;
   }>(20_000);
@@ -51,7 +53,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions) {
 
   async function take({ id, claimUntilMs }: PowSolution): Promise<UsedSolution | "replayed"> {
     if (clock.elapsedMs() < (known.get(id)?.usedUntil ?? 0)) return "replayed";
-    // Reads `returns` at each call, because another request can have increased the number.
+    // Reads the latest `returns`, because another request can have increased the number.
     const remember = (usedUntil: number, more = 0) =>
       known.set(id, { usedUntil, returns: (known.get(id)?.returns ?? 0) + more });
     // If the store fails here, the solution stays unused, and the client can send it again.
@@ -93,7 +95,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions) {
   };
 }
 
-/** How long a solution that another request used is refused without calling the store, in ms. */
+/** How long this process refuses a used solution without reading the store, in ms. */
 const replayMemoryMs = 1_000;
 
 const maxReturns = 2;
@@ -108,7 +110,7 @@ export interface RequestProofOfWorkOptions {
 export class RequestProofOfWork {
   readonly #options: RequestProofOfWorkOptions;
   readonly #guarded: GuardedRequest;
-  /** The solution that was used. A later requirement checks only its difficulty. */
+  /** The solution that this request used. If proof is needed again, checks its difficulty. */
   #taken: UsedSolution | null = null;
 
   constructor(options: RequestProofOfWorkOptions, guarded: GuardedRequest) {
@@ -116,7 +118,7 @@ export class RequestProofOfWork {
     this.#guarded = guarded;
   }
 
-  /** Throws a 428 if a required solution is missing. `overflow`: the caller's budget is used up. */
+  /** Throws a 428 if a needed solution is missing. `overflow`: true if the budget is used up. */
   async require(
     demand: { readonly gate: boolean; readonly overflow: boolean },
     gates: readonly PowGate[],

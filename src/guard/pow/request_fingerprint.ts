@@ -11,13 +11,13 @@ export interface FingerprintedRequest {
   readonly userId: string | null;
 }
 
-/** Length of a fingerprint in bytes. 192 bits are too many for a collision search. */
+/** Length of a fingerprint in bytes. Nobody can find two inputs with the same 192 bits. */
 export const fingerprintBytes = 24;
 
-/** Returns a request's fingerprint. Hashes each part with its length, so that parts cannot mix. */
+/** Hashes a length before each part, so that different requests never hash the same bytes. */
 export function fingerprintOf(request: FingerprintedRequest): Uint8Array {
   const { method, path, query, body, userId } = request;
-  // JSON distinguishes `null` from any id, and a lone surrogate from U+FFFD (unlike UTF-8).
+  // In JSON, `null` differs from any id. UTF-8 alone would encode a lone surrogate like U+FFFD.
   const strings = [method, path, query, JSON.stringify(userId)].map((one) => Buffer.from(one));
   const parts = [...strings, sha256(body)].flatMap((field) => {
     const length = Buffer.alloc(4);

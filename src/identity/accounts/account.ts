@@ -26,7 +26,7 @@ export interface Accounts {
   list(after: string | null, limit: number): Promise<readonly Account[]>;
 }
 
-/** Iterates over the accounts after an account in the order of the ids; null for all accounts. */
+/** Iterates over accounts in the order of ids: those after `id`, or all if `id` is null. */
 export async function* accountsAfter(
   id: string | null,
   accounts: Pick<Accounts, "list">,
@@ -42,8 +42,8 @@ export async function* accountsAfter(
 const pageSize = 500;
 
 /**
- * Disables or enables an account, and ends all its sessions. The sessions end while the account is
- * disabled: if the process ends in between, no earlier session becomes valid again.
+ * Disables or enables an account and ends all its sessions. The sessions always end while the
+ * account is disabled, so that none becomes valid again if the process ends between the two steps.
  */
 export async function setAccountDisabled(
   { id, isDisabled: wasDisabled }: Account,
@@ -72,7 +72,7 @@ export function userForResponse(
   return { id, email: email ?? null, name: name ?? null, roles: roles ?? [] };
 }
 
-/** Returns a hash for sessions and reset links, which become invalid when the password changes. */
+/** Returns a hash that sessions and reset links store. A new password makes it differ. */
 export function passwordVersionOf(
   { id, passwordHash }: Pick<Account, "id" | "passwordHash">,
 ): string {

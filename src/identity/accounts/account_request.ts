@@ -35,7 +35,7 @@ export class AccountFields {
     if (typeof value !== "string" || value === "") this.refuse(name, "must be a string");
     else if (value.length > maxLength) this.refuse(name, `has more than ${maxLength} characters`);
     else if (!value.isWellFormed()) this.refuse(name, "holds half a character");
-    // scrypt hashes "a" and "a\0" to the same value: HMAC pads its key with NUL (RFC 2104, 3).
+    // Refuses NUL, because scrypt hashes "a" and "a\0" to the same value (RFC 2104, 3).
     else if (value.includes("\0")) this.refuse(name, "holds a character that is none");
     else return value;
     return "";

@@ -77,7 +77,7 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
     withRouteDescription(me, async (context: Context<RouteEnv>) => {
       const user = context.get("user") ?? null;
       const carried = sessionTokenOfRequest(context.req.raw, service.cookie);
-      // If the store is down, this call rejects: `user: null` would mean a logged-out user.
+      // If the store is down, this call throws, because `user: null` would mean a logged-out user.
       if (user === null && carried !== null) await service.sessions.identify(carried.token);
       const headers = new Headers({ "cache-control": "no-store", "vary": variesByUser });
       const body = { user: user === null ? null : userForResponse(user) };
@@ -264,7 +264,7 @@ function respond(
   else if (cookie !== undefined) {
     sessionCookie.set(headers, request, cookie.token, cookie.endsAt - clock.now());
   }
-  // Only browsers receive this cookie. Other clients prove a signup with its password.
+  // Only browsers receive this cookie. Other clients verify a signup with its password.
   if (signupCookie !== undefined && isFromOwnPage(request, trustedOrigins) === true) {
     setSignupCookie(headers, signupCookie, sessionCookie.isSecureFor(request));
   }

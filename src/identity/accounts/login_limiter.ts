@@ -12,7 +12,7 @@ import { hasMemberTypes } from "./account.ts";
 const maxAtOnce = 4;
 const maxWaiting = 128;
 
-/** Limits concurrent logins of an address, because each holds budget tokens until it succeeds. */
+/** Limits concurrent logins of an address: each takes budget tokens until it succeeds. */
 export class LoginLimiter {
   readonly #turns = new Map<string, {
     readonly semaphore: Semaphore;
@@ -22,8 +22,8 @@ export class LoginLimiter {
 
   /**
    * Runs a login when fewer than {@link maxAtOnce} logins of its address run. The login must call
-   * `hold` after it has taken tokens from the budget. If the budget refuses the login, it runs
-   * again after another login has returned tokens. Rejects with a 503 if too many logins wait.
+   * `hold` once it has taken tokens from the budget. A login that finds no tokens in the budget
+   * runs again after another login has returned its tokens. Throws a 503 if too many logins wait.
    */
   async run<T>(identity: string, login: (hold: () => void) => Promise<T>): Promise<T> {
     const turns = this.#turns.get(identity) ??
@@ -78,7 +78,7 @@ export interface LoginRisk {
   failed(subjects: LoginSubjects): Promise<void>;
 }
 
-/** Requires a CAPTCHA for a risky login. A refusal would let anyone lock users out. */
+/** Says if a login needs a CAPTCHA. Refusing risky logins would let anyone lock users out. */
 export function createLoginRisk(
   required: CaptchaRequired | undefined,
   counters: HourlyCounters,
@@ -125,7 +125,7 @@ interface Count {
   readonly beganAt: number;
 }
 
-/** Counts a subject's events in an hour that begins with the first event, over all processes. */
+/** Counts a subject's events of all processes for an hour that begins with the first event. */
 export class HourlyCounters {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;

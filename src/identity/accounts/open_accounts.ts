@@ -131,7 +131,7 @@ async function requireColumns(db: Database, table: TableInfo, isOwn: boolean): P
 
 function withEmailSpellings(accounts: Accounts): Accounts {
   async function find(spellings: readonly string[]) {
-    // Looks up all spellings, so that the response time does not depend on which one exists.
+    // Looks up all spellings, so that the response time does not reveal which of them exists.
     const found = await Promise.all(spellings.map((one) => accounts.findByEmail(one)));
     return found.find((account) => account !== null) ?? null;
   }
@@ -139,7 +139,7 @@ function withEmailSpellings(accounts: Accounts): Accounts {
     ...accounts,
     findByEmail: (email) => find(emailSpellings(email)),
     async add(account) {
-      // New accounts have only the first spelling, so none can appear between this check and `add`.
+      // `add` checks the first spelling. No account is ever added with one of the others.
       const [, ...others] = emailSpellings(account.email);
       return await find(others) === null ? await accounts.add(account) : null;
     },

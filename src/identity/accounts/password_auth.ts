@@ -82,7 +82,7 @@ async function openAdministration(
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
     rules: passwords,
     async endSessions(userId) {
-      // The new epoch, which ends all sessions, never expires: their lifetime is unknown here.
+      // The new epoch, which ends all sessions, never expires: this process does not know `maxMs`.
       if (configured !== null) await beginSessionEpoch(configured, userId, runtime);
     },
   };

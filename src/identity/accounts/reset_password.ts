@@ -53,7 +53,7 @@ export async function resetPassword(
     throw invalidTokenProblem(action);
   }
   const replaced = await replacePassword(call, account, { password, action }, service);
-  // Another request with this token has already replaced the password.
+  // If the hash was not replaced, another request with this token has replaced the password.
   if (replaced === null) throw invalidTokenProblem(action);
   await store.commit({ mutations: [{ kind: "delete", key: resetKey(token) }] });
   const { address } = call;
