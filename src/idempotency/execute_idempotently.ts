@@ -46,7 +46,7 @@ export type RequestClaim = IdempotencyClaim & { readonly share: string };
 interface IdempotentWork {
   execute(claim: RequestClaim): Promise<RequestExecution>;
   authorize(): Promise<void>;
-  /** Counts a replayed response as in flight. Throws if too many responses are in flight. */
+  /** Counts a replayed response as one that is being sent. Throws if too many are being sent. */
   send(reply: Reply): void;
 }
 
@@ -69,9 +69,9 @@ export async function answerOnce(
   admission: IdempotentAdmission | null,
 ): Promise<Reply> {
   const claim = claimFor(request, context);
-  // If the limits will probably refuse the request, checks them before the claim, so that a flood
-  // of requests does not fill the store. Otherwise checks them after the claim, so that equal
-  // concurrent requests use up only one solved challenge or token.
+  // If the limits will probably refuse the request, checks them before the request claims its key,
+  // so that a flood of requests does not fill the store. Otherwise checks them after the claim, so
+  // that equal concurrent requests use up only one solved challenge or token.
   const isDoubtful = admission !== null && await admission.isDoubtful();
   if (isDoubtful) {
     const found = await context.store.find(claim);

@@ -1,6 +1,6 @@
 import { invalidParameter, type Problem } from "../problem/problem.ts";
 
-/** 128 bits: callers without a user share an address, and must not guess each other's keys. */
+/** Minimum length (128 bits). Strangers that share an address must not guess each other's keys. */
 export const minAnonymousKeyLength = 22;
 
 /**

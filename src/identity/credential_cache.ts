@@ -12,7 +12,7 @@ export interface CredentialState {
 export interface CredentialCacheOptions {
   readonly clock: Clock;
   readonly recheckMs: number;
-  /** Reads a credential; null if it is unknown or has ended. `isUsed` is false for rechecks. */
+  /** Reads a credential; null if unknown or ended. `isUsed`: for a request, not for a recheck. */
   read(text: string, isUsed: boolean): Promise<CredentialState | null>;
 }
 

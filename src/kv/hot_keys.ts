@@ -19,7 +19,7 @@ export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
   readonly maxChanges?: number | undefined;
 }
 
-/** The waiting changes of a key share one commit, because separate commits would conflict. */
+/** Changes records of busy keys. A key's waiting changes share one commit, to avoid conflicts. */
 export class HotKeys {
   readonly #store: KeyValue;
   readonly #options: HotKeysOptions;
@@ -34,7 +34,7 @@ export class HotKeys {
     this.#options = options;
   }
 
-  /** `change` also receives the records of `reads`. It is called again after a conflict. */
+  /** Changes a record. `change` also receives the records `reads`; it runs again on a conflict. */
   update<Result>(
     key: KeyValueKey,
     change: ComputeChange<Result>,
@@ -133,8 +133,8 @@ export class HotKeys {
   }
 
   /**
-   * Reads the related records in the snapshot of the hot keys or later. Only hot keys need a check,
-   * because a later commit to a related record also changes its hot key.
+   * Reads related records not before their hot key. Checks only hot keys for conflicts, because a
+   * commit that changes a related record must also change its hot key.
    */
   async #read(
     queues: readonly KeyQueue[],

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import type { SchemaObject } from "../runtime/files/deno_kv_tables.ts";
 
-/** Reads with Deno KV's SQLite. Another library would release its locks when closing the file. */
+/** Reads the file with the SQLite of Deno KV: another library would release Deno KV's locks. */
 export function readSqliteFileSchema(path: string): readonly SchemaObject[] {
   const database = openReadOnly(path);
   try {

@@ -153,7 +153,7 @@ interface StartedOperation {
 class CircuitBreaker {
   readonly #clock: Clock;
   readonly #probe: () => Promise<unknown>;
-  /** The operations without a response, oldest first. A response also removes older operations. */
+  /** Operations without a response, oldest first. A response removes its own and all older ones. */
   readonly #pending = new Set<StartedOperation>();
   #answeredAt = -Infinity;
   #sentSinceAnswer = 0;

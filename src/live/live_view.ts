@@ -18,7 +18,7 @@ export interface LiveView {
   readonly safeNumbers: boolean;
   readonly shown: readonly ShownRelation[];
   readonly rights: readonly ViewRight[];
-  /** Returns rows as clients see them; only the first if too many related rows must be read. */
+  /** Returns rows as clients see them; only the first rows if too many related rows are needed. */
   present(rows: readonly Row[], identity: string): MaybePromise<readonly Row[]>;
 }
 

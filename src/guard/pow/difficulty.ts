@@ -9,9 +9,9 @@ export interface TrustQuestion {
   readonly request: Request;
   /** `endpoint` if the operation always requires work, `budget` if the budget is used up. */
   readonly reason: "endpoint" | "budget";
-  /** The difficulty that applies without the hook. */
+  /** Number of tokens that the budget lacks for the request; 0 for the reason `endpoint`. */
   readonly deficit: number;
-  /** The difficulty without the hook. */
+  /** The difficulty that applies without the hook. */
   readonly base: number;
 }
 

@@ -15,7 +15,7 @@ import { callTrustHook, difficultyOverBudget } from "./difficulty.ts";
 export type ProofOfWork = ReturnType<typeof createProofOfWork>;
 
 interface UsedSolution {
-  /** Makes the solution of a refused request usable again, at most {@link maxReturns} times. */
+  /** After a refusal, lets the client use the solution again, up to {@link maxReturns} times. */
   returnUnused(): Promise<void>;
 }
 
@@ -33,9 +33,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions) {
   const tokens = createChallengeTokens(parts.secrets);
   const checkSolution = createSolutionCheck({ tokens, challengeTtlMs, clock });
   const known = boundedMap<string, {
-    /**
-     * Makes the solution of a refused request usable again; ignored after {@link maxReturns} uses.
-     */
+    /** Monotonic time until which the solution counts as used, in milliseconds. */
     readonly usedUntil: number;
     readonly returns: number;
   }>(20_000);
@@ -110,7 +108,7 @@ export interface RequestProofOfWorkOptions {
 export class RequestProofOfWork {
   readonly #options: RequestProofOfWorkOptions;
   readonly #guarded: GuardedRequest;
-  /** The solution that this request used. If proof is needed again, checks its difficulty. */
+  /** The solution that this request has used. Later checks test only if it is difficult enough. */
   #taken: UsedSolution | null = null;
 
   constructor(options: RequestProofOfWorkOptions, guarded: GuardedRequest) {

@@ -11,7 +11,7 @@ export interface FingerprintedRequest {
   readonly userId: string | null;
 }
 
-/** Length of a fingerprint in bytes. Nobody can find two inputs with the same 192 bits. */
+/** Length of a fingerprint in bytes. An attacker cannot find two inputs with the same 192 bits. */
 export const fingerprintBytes = 24;
 
 /** Hashes a length before each part, so that different requests never hash the same bytes. */

@@ -72,7 +72,7 @@ export function userForResponse(
   return { id, email: email ?? null, name: name ?? null, roles: roles ?? [] };
 }
 
-/** Returns a hash that sessions and reset links store. A new password makes it differ. */
+/** Returns a hash that sessions and reset links store. A new password changes the hash. */
 export function passwordVersionOf(
   { id, passwordHash }: Pick<Account, "id" | "passwordHash">,
 ): string {

@@ -271,7 +271,7 @@ function respond(
   return jsonResponse({ status, body }, request, headers);
 }
 
-/** The client library needs a content type, so it receives 200 with `{}` instead of 204. */
+/** Without a body, sends the client library a 200 with `{}`, because it needs a content type. */
 function jsonResponse(
   { status, body }: AccountReply,
   request: Request,

@@ -12,7 +12,7 @@ import { hasMemberTypes } from "./account.ts";
 const maxAtOnce = 4;
 const maxWaiting = 128;
 
-/** Limits concurrent logins of an address: each takes budget tokens until it succeeds. */
+/** Limits concurrent logins of an address: each login holds budget tokens until it succeeds. */
 export class LoginLimiter {
   readonly #turns = new Map<string, {
     readonly semaphore: Semaphore;

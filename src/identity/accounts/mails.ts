@@ -15,7 +15,7 @@ export interface Mail {
   readonly kind: MailKind;
   /** The receiver of the email. */
   readonly user: { readonly email: string; readonly name: string | null };
-  /** The URL of the deployer's page, with `#token=…`; null for an email without a link. */
+  /** The URL of the page that the link opens, with `#token=…`; null for an email without a link. */
   readonly link: string | null;
 }
 

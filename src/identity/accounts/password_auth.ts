@@ -82,7 +82,7 @@ async function openAdministration(
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
     rules: passwords,
     async endSessions(userId) {
-      // The new epoch, which ends all sessions, never expires: this process does not know `maxMs`.
+      // The new epoch, which ends all sessions, never expires: the lifetime of sessions is unknown.
       if (configured !== null) await beginSessionEpoch(configured, userId, runtime);
     },
   };

@@ -85,7 +85,7 @@ export async function verifyEmail(
   return await addProven(call, { key, proven, action: "verify" }, service);
 }
 
-/** Ignores the signup's name and password, which may be a stranger's. Null if no signup exists. */
+/** Ignores a signup's name and password, which may be a stranger's. Null without such a signup. */
 export async function createAccountWithNewPassword(
   call: AccountRequest,
   { token, password, action }: {

@@ -131,7 +131,7 @@ async function answered<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Wraps a column's description for use in `sql`. Introspection returns only descriptions. */
+/** Makes a column usable in `sql`, because introspection returns only its {@link ColumnInfo}. */
 function namedColumn(table: TableInfo, column: ColumnInfo): ColumnLike<unknown> {
   const named: unknown = { [columnInfoKey]: column, [tableInfoKey]: table };
   // The cast is safe: the missing members exist only in the type.
@@ -211,7 +211,7 @@ function keyOf(id: string, { kind }: ColumnInfo): string | number {
   return kind === "integer" ? Number(id) : id;
 }
 
-/** Returns null if the column cannot contain the id, which an operator may have written. */
+/** Returns an id as a key; null if the column cannot contain it. An operator may have typed it. */
 function possibleKey(id: string, column: ColumnInfo): unknown {
   try {
     return kindOfColumn(column).fromText(id, column);

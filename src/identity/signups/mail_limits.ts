@@ -17,6 +17,6 @@ export async function countMail(
   );
   const limit = ofSource === 1 ? maxFirstMailsAnHour : maxMailsAnHour;
   const [sent = 0] = await counters.read(kind, [email]);
-  // Unsent e-mails do not count, so that other networks can still request e-mails to the address.
+  // Counts no refused e-mails, so that other networks can still request e-mails to the address.
   return sent < limit && await counters.add(kind, email) <= limit;
 }

@@ -38,7 +38,7 @@ export class LiveAggregate extends SharedResult<AggregateReadResult> implements 
   readonly #plan: AggregatePlan;
   /** The plan for maintaining the result in memory; null if only the database can compute it. */
   #maintenancePlan: MaintenancePlan | null;
-  /** Size in bytes of the groups that found no room in the shared memory; 0 if they had room. */
+  /** If the shared memory had no room for the groups: their size in bytes. Otherwise 0. */
   #neededBytes = 0;
   #incremental: IncrementalAggregate | null = null;
   #frame: Uint8Array | null = null;

@@ -24,7 +24,7 @@ export interface MaintenancePlan {
   readonly base: AggregatePlan;
   readonly summed: readonly ColumnInfo[];
   readonly extremes: readonly Extreme[];
-  /** True if groups keep the database's key order, which JavaScript cannot always reproduce. */
+  /** True if groups stay in the database's order, because JavaScript cannot compare their keys. */
   readonly isRanked: boolean;
 }
 

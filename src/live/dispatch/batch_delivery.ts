@@ -103,7 +103,7 @@ export class BatchEvents {
     return this.#individual ?? [];
   }
 
-  /** Appends a transition; null reserves an index for {@link fill}. Returns the index. */
+  /** Appends a transition; null keeps its place until {@link fill} sets it. Returns the index. */
   append(group: SubscriberGroup, transition: Transition | null): number {
     const transitions = this.#transitions.get(group);
     if (transitions !== undefined) return transitions.push(transition) - 1;

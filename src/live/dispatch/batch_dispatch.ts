@@ -114,7 +114,7 @@ export class BatchDispatch {
     );
   }
 
-  /** Makes clients start over if they may have the row: its event needs all changes of the read. */
+  /** Makes clients that may have the row start over: its event needs the whole read of the log. */
   #refusePart(group: SubscriberGroup, { before, after }: RowChange): void {
     const isShown = [before, after].some((image) =>
       image !== null && group.decide(image) !== false

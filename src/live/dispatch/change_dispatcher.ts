@@ -60,7 +60,7 @@ export class ChangeDispatcher {
     for (const group of this.#groups.values()) group.invalidate(reason);
   }
 
-  /** After a wrong evaluation in memory: compiles filters again, restarts streams of `table`. */
+  /** After a wrong result in memory: compiles filters again, restarts the streams of `table`. */
   recompile(table: TableInfo): void {
     const { matcher } = this.#options;
     for (const group of this.#groups.values()) {

@@ -22,7 +22,7 @@ export class GroupHeldRows {
     } else this.#addExceptions(subscriber, own);
   }
 
-  /** Returns the rows that this client has read in a newer state than others; null if unknown. */
+  /** Removes a client. Returns the rows that it read in a newer state; null if they are unknown. */
   leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
     const rest = this.#exceptions.delete(subscriber) ? null : this.#held.aheadOnly();
     // Without subscribers, changes do not update the held rows, so these rows become unknown.

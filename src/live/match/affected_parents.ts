@@ -58,8 +58,8 @@ export class AffectedParents<G extends AffectedGroup> {
   }
 
   /**
-   * Finds affected parents that have not changed themselves. If it is unknown which parents have,
-   * returns all groups as `overflowing`: their clients may lack a row that an event changes.
+   * Finds the affected parents that have not changed themselves. If it is unknown which parents
+   * have changed, returns all groups as `overflowing`, because their clients may lack a parent.
    */
   async find(
     log: ChangeLog,
