@@ -25,7 +25,7 @@ interface IdempotentRequest {
   readonly path: string;
   readonly query: string;
   readonly ifMatch: string | null;
-  /** Identifies the readable fields; empty if these do not depend on the user. */
+  /** Identifies the fields that the user can read; empty if these do not depend on the user. */
   readonly fields: string;
   readonly body: Uint8Array;
 }

@@ -24,8 +24,8 @@ interface Trusted {
 
 /**
  * A cache of credentials (sessions, API keys), so that most requests do not read the store. A
- * credential that another process ends stays valid here for a short time. If this process ends a
- * credential, the cache refuses it.
+ * credential that another process ends stays valid here for a short time. A credential that this
+ * process ends is refused at once.
  */
 export class CredentialCache {
   readonly #options: CredentialCacheOptions;

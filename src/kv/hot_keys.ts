@@ -86,7 +86,7 @@ export class HotKeys {
     });
   }
 
-  /** Keys wait up to {@link maxGroupingMs} for a shared batch: ten keys cost as much as one. */
+  /** Returns true if a batch may start. Keys wait up to {@link maxGroupingMs} to share a batch. */
   #mayStartBatch(): boolean {
     const [first] = this.#ready;
     if (first === undefined || this.#openBatches >= maxOpenBatches) return false;

@@ -63,9 +63,9 @@ export interface KeyValueCommit {
    */
   readonly claim?: KeyValueKey | undefined;
   /**
-   * True if the claim is void after a {@link StoreError}. If the record is written after all, the
-   * store ignores and removes the record. For commits that only create a claim. A store that always
-   * responds can ignore the option.
+   * True if a {@link StoreError} makes the claim void. If the record is written after all, the
+   * store ignores and removes it. Only for commits that do nothing but create a claim. A store that
+   * always responds can ignore the option.
    */
   readonly isProvisional?: boolean | undefined;
 }

@@ -167,7 +167,7 @@ class CircuitBreaker {
     this.#probe = probe;
   }
 
-  /** Null if an operation may be sent now. After the promise resolves, the caller asks again. */
+  /** Returns null if an operation may be sent now, or else a promise after which to ask again. */
   waitUntilReady(limit: Deadline): Promise<void> | null {
     const [oldest] = this.#pending;
     if (oldest === undefined) return null;

@@ -14,7 +14,7 @@ export interface AccountReply {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>> | null;
   readonly cookie?: NewSession | "clear" | undefined;
-  /** The cookie by which the service recognizes the browser of a signup. "" removes the cookie. */
+  /** The cookie that marks the browser of a signup. "" removes the cookie; undefined keeps it. */
   readonly signupCookie?: string | undefined;
   readonly isFree?: boolean | undefined;
 }

@@ -40,7 +40,7 @@ export class GroupHeldRows {
         const { id, was } = evaluation;
         const isHeld = exceptions.get(id);
         exceptions.delete(id);
-        // It is unknown if the client holds the row, so the right event is unknown, too.
+        // If it is unknown whether the client holds the row, the right event is unknown, too.
         return isHeld === null ? null : transitionsOf(evaluation, isHeld ?? was);
       });
       individual.set(subscriber, own.includes(null) ? null : own.flatMap((event) => event ?? []));

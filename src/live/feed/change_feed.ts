@@ -134,7 +134,7 @@ export class ChangeFeed {
       for (const { sizeBytes } of part) bytes += sizeBytes;
       this.published += part.length;
       if (count > 0) await publish({ changes: part, to: step.to });
-      // The buffer must have no gaps: a log read too large for it also removes the earlier ones.
+      // A log read that is too large empties the buffer, because the buffer must have no gaps.
       const isHeld = count <= ringLimits.changes && bytes <= ringLimits.bytes;
       if (isHeld) changes.push(...part);
       if (step.to !== null) {
