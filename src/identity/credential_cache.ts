@@ -12,7 +12,7 @@ export interface CredentialState {
 export interface CredentialCacheOptions {
   readonly clock: Clock;
   readonly recheckMs: number;
-  /** Reads a credential; null if unknown or ended. `isUsed`: for a request, not for a recheck. */
+  /** Reads a credential; null if unknown or ended. `isUsed` is false if it is only rechecked. */
   read(text: string, isUsed: boolean): Promise<CredentialState | null>;
 }
 
@@ -25,7 +25,7 @@ interface Trusted {
 /**
  * A cache of credentials (sessions, API keys), so that most requests do not read the store. A
  * credential that another process ends stays valid here for a short time. A credential that this
- * process ends is refused at once.
+ * process ends is refused immediately.
  */
 export class CredentialCache {
   readonly #options: CredentialCacheOptions;

@@ -26,7 +26,7 @@ export interface ProofOfWorkOptions {
   readonly runtime: Runtime;
 }
 
-/** Creates the service's part of the protocol in docs/proof-of-work.md. */
+/** Creates the functions that issue challenges and check solutions (docs/proof-of-work.md). */
 export function createProofOfWork(parts: ProofOfWorkOptions) {
   const { challengeTtlMs, store, runtime } = parts;
   const { clock } = runtime;

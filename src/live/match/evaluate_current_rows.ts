@@ -88,7 +88,7 @@ interface PendingRow {
 interface PendingRows<C> {
   readonly request: C;
   readonly rows: readonly PendingRow[];
-  /** The logged states of rows whose `was` is null (unknown). The value is true for a match. */
+  /** The logged states of rows for which `was` is unknown (null). The value is true for a match. */
   readonly images: Map<RowImage, boolean>;
 }
 
