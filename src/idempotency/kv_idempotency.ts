@@ -105,7 +105,7 @@ export class KvIdempotency implements IdempotencyStore {
     const { ttlMs, clock, leaseMs = idempotencyLeaseMs } = this.#options;
     const leaseUntilMs = clock.now() + leaseMs;
     const value: KeyRecord = { owner, fingerprint, leaseUntilMs, answer: finished?.answer ?? null };
-    // A claim lasts for its lease, even if responses are kept for a shorter time.
+    // A claim lasts until its lease ends, even if responses are kept for a shorter time.
     const expireInMs = finished?.keepMs ?? Math.max(ttlMs, leaseMs);
     return {
       checks: [{ key, versionstamp }],

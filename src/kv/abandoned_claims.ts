@@ -16,7 +16,7 @@ export class AbandonedClaims {
     this.#ids.add(id);
     this.#open++;
     const cleanUp = async () => {
-      // If the record cannot be removed, this process ignores it until it expires.
+      // If the record cannot be removed, this process ignores it until the record expires.
       await remove().then(() => this.#ids.delete(id), () => {});
       this.#open--;
       if (this.#open === 0) this.#onEmpty?.();

@@ -6,7 +6,7 @@ export const liveLimits = {
   maxRowsPerPage: 500,
   maxConcurrentReads: 8,
   maxConcurrentAggregates: 4,
-  /** If this many reads wait, the service refuses new streams. */
+  /** The service refuses a new stream if this many reads already wait. */
   maxWaitingReads: 1_000,
   maxGroupsInMemory: 10_000,
   groupMemory: { perAggregate: 12 * mebibyte, perIdentity: 32 * mebibyte, inAll: 128 * mebibyte },

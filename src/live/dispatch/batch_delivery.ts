@@ -55,7 +55,7 @@ export class FanOut {
   ): Promise<void> {
     this.#isUnderway = true;
     try {
-      // Each slice waits for pending I/O: the client that changed the rows gets its response first.
+      // Waits for pending I/O before each slice, so that the writing client gets its reply first.
       let left = 0;
       for (const group of groups) {
         const chunk = chunkFor(group);

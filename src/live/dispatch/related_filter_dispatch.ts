@@ -54,7 +54,7 @@ export class RelatedFilterDispatch {
     for (const listener of group.transitionListeners) listener.invalidate("relation_overflow");
     if (group.liveSubscribers.size === 0) return true;
     const isNamed = change.kind !== "truncate" && change.kind !== "touch";
-    // Only the rows that clients hold show if an unchanged row matched before a related row changed.
+    // Only the rows that clients hold show if a row matched before a related row changed.
     if (!isNamed || this.#batch.to === null || heldRows?.held.isComplete !== true) return false;
     this.#affectedParents.add(change, group);
     return true;

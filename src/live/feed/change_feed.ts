@@ -78,7 +78,7 @@ export class ChangeFeed {
     return coversPosition(this.position, position);
   }
 
-  /** Reads the log if its `end` is before the position `published`, e.g. after a restore. */
+  /** Reads the log if its `end` precedes a published position, e.g. after a restored backup. */
   async expect(published: Position, end: Position): Promise<void> {
     if (this.#isClosed || coversPosition(end, published)) return;
     await this.#exclusively(() => this.#publishNext());
