@@ -40,7 +40,7 @@ export async function callTrustHook(
   }
 }
 
-/** The work doubles each time `1 + deficit / capacity` doubles (one more bit, rounded up). */
+/** Returns `base` plus one bit (twice the work) for each doubling of `1 + deficit / capacity`. */
 export function difficultyOverBudget(base: number, deficit: number, capacity: number): number {
   const steps = deficit > 0 && capacity > 0 ? Math.ceil(Math.log2(1 + deficit / capacity)) : 0;
   return Math.min(base + steps, maxDifficulty);

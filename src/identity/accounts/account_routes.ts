@@ -271,7 +271,7 @@ function respond(
   return jsonResponse({ status, body }, request, headers);
 }
 
-/** Without a body, sends the client library a 200 with `{}`, because it needs a content type. */
+/** Without a body, the client library receives a 200 with `{}`: it needs a content type. */
 function jsonResponse(
   { status, body }: AccountReply,
   request: Request,

@@ -53,7 +53,7 @@ export async function resetPassword(
     throw invalidTokenProblem(action);
   }
   const replaced = await replacePassword(call, account, { password, action }, service);
-  // If the hash was not replaced, another request with this token has replaced the password.
+  // If `replaced` is null, another request has changed the hash since the account was read.
   if (replaced === null) throw invalidTokenProblem(action);
   await store.commit({ mutations: [{ kind: "delete", key: resetKey(token) }] });
   const { address } = call;
