@@ -21,7 +21,7 @@ export function openBetterSqlite3(path: string, options: SqliteOptions = {}): Pr
   return openSqliteFile(betterSqlite3, path, options);
 }
 
-/** Opens a driver with its own connections for the file of `client`. The client stays open. */
+/** Opens separate connections to the file that `client` has open. `client` itself stays open. */
 export async function openBetterSqlite3OfClient(
   client: object,
   options: SqliteOptions = {},

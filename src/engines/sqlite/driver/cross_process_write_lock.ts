@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { type LockFile, lockFileExists, openLockFile } from "../../../runtime/lock_file.ts";
 import type { Clock, Observer } from "../../../runtime/runtime.ts";
 
-/** The maximum wait, in milliseconds. A process that holds a lock for longer may be suspended. */
+/** The maximum wait for the lock, in ms: a process that holds it for longer may be suspended. */
 const maxWaitMs = 100;
 
 /** The interval, in ms, at which a process looks for another process that uses the file. */

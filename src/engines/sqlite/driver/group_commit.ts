@@ -21,7 +21,7 @@ import {
 } from "./job_queue.ts";
 import type { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 
-/** A group of small rows takes at most this time, in ms, including its disk write. */
+/** The maximum time, in ms, that a group without large rows takes, including its disk write. */
 const maxShortGroupMs = 10;
 
 export interface GroupCommitOptions {

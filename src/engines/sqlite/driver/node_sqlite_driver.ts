@@ -9,7 +9,7 @@ export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promi
   return openSqliteFile(nodeSqlite, path, options);
 }
 
-/** Opens a driver with its own connections for the file of `client`. The client stays open. */
+/** Opens separate connections to the file that `client` has open. `client` itself stays open. */
 export async function openNodeSqliteOfClient(
   client: object,
   options: SqliteOptions = {},

@@ -39,7 +39,7 @@ export async function openSqliteFile(
 /** The maximum number of threads. More would take processor time from the main thread. */
 const maxReaderThreads = 2;
 
-/** Reads have a separate connection, so they never wait. `:memory:` opens a temporary file. */
+/** Reads use a separate connection and never wait for writes. `:memory:` is a temporary file. */
 export async function sqliteDriver(
   library: SqliteLibrary,
   path: string,

@@ -69,7 +69,7 @@ export function tooLargeError(): DatabaseError {
 
 /** The time limit of a statement. The first check of the time determines the limit. */
 export interface TimeLimit {
-  /** In ms from `now`, the time of the first check. `sorts` is true if a sort may follow. */
+  /** Returns the limit, in ms from `now`. `sorts` is true if a sort can follow the scan. */
   limitMs(now: number, sorts: boolean): number;
   isCancelled(): boolean;
   spent(ms: number): void;
@@ -78,7 +78,7 @@ export interface TimeLimit {
 const bytesBetweenLooks = 16 * 1024;
 /** The cost of one time check, in bytes. It is added to the bytes that a statement examines. */
 const bytesOfCheck = 256;
-/** A statement whose time is over after fewer checks is not slow: the system paused the process. */
+/** If the time limit passes before this number of checks, the system had paused the process. */
 const looksOfLongStatement = 8;
 
 export class StatementDeadline {
@@ -111,7 +111,7 @@ export class StatementDeadline {
     limit.spent(this.#clock.elapsedMs() - this.#beganAt);
   }
 
-  /** The SQL function that checks the time. Its argument counts the examined bytes, or is null. */
+  /** Checks the time in SQL: after calls with enough bytes in total, or at each call with null. */
   readonly check = (bytes: unknown): number | bigint => {
     if (this.#limit === null) return 1;
     if (typeof bytes === "number") {
@@ -146,7 +146,7 @@ const shareBeforeSort = 1 / 4;
 /** The maximum part of the main thread's time that all long reads together can take. */
 const inlineShare = 0.1;
 
-/** A long read soon after other long reads gets less time, so that other requests can run. */
+/** Shortens the time limit of a long read that closely follows others, so that requests can run. */
 export class InlineTimeLimit implements TimeLimit {
   #leftMs = maxInlineMs;
   #at = 0;

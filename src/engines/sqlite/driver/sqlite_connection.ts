@@ -124,7 +124,7 @@ function statementCache(handle: SqliteHandle) {
     // With an empty statement, node:sqlite would crash (segmentation fault).
     if (start === "") throw new Error("Cannot run an empty statement");
     const statement = handle.prepare(text);
-    // A read that rounded an integer runs again. A write cannot, so a write always reads bigints.
+    // A read that rounded an integer runs again. A write cannot run twice, so it reads bigints.
     const fresh: Prepared = {
       statement,
       kind: statementKind(start, statement.readOnly),

@@ -20,7 +20,7 @@ function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
   return new DatabaseError("check", error, null, { message, status: null });
 }
 
-/** Returns the kind. If a table name is qualified, a foreign key, trigger or view is broken. */
+/** Returns the kind. A message with `main.` is about a broken foreign key, trigger or view. */
 function otherKind(error: unknown): DatabaseErrorKind {
   const message = error instanceof Error ? error.message : "";
   return /^(?:no such table: main\.|foreign key mismatch - |no such collation sequence: )/.test(
@@ -30,7 +30,7 @@ function otherKind(error: unknown): DatabaseErrorKind {
     : "other";
 }
 
-/** Finds the missing part in a message. SQLite writes "unknown" or "no such", by the place. */
+/** Finds the missing or unusable function, collation or module that SQLite's message names. */
 export function missingFunctionOrCollation(
   message: string,
 ): { readonly name: string; readonly reason: string } | null {

@@ -81,7 +81,7 @@ function changedJournal(path: string): string | null {
   return journals.find((one) => (statSync(one, { throwIfNoEntry: false })?.size ?? 0) > 0) ?? null;
 }
 
-/** Does not open the file: closing it would release all POSIX locks of this process on the file. */
+/** Checks a file without opening it: closing it would release this process's POSIX locks on it. */
 export function requireSqliteFile(path: string, readOnly: boolean): void {
   if (path === ":memory:") return;
   const shown = withoutLogin(path);

@@ -1,7 +1,7 @@
 import type { SqlValue } from "../../../sql/fragment.ts";
 
 export interface SqliteLibrary {
-  /** A file is claimed under this name for one library: two would release each other's locks. */
+  /** The name by which a library claims a file: two libraries would release each other's locks. */
   readonly name: string;
   /** Opens a file and loads extensions. If an extension does not load, the error has no code. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;
@@ -38,7 +38,7 @@ export interface SqliteStatement {
   readonly returnsRows: boolean;
   columnNames(): readonly string[];
   run(values: readonly SqlValue[]): number;
-  /** Integers are bigints if `exact`. Otherwise, returns null if one does not fit a number. */
+  /** Integers are bigints if `exact`. If not, an integer over a number's range makes it null. */
   all(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
   first(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
 }

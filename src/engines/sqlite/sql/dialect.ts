@@ -143,7 +143,7 @@ function operand(column: ColumnInfo, row?: Fragment): Fragment {
   return isExisting ? sql`${value}${binaryCollation}` : value;
 }
 
-/** In an existing table, a column's type, timestamp format or collation can change comparisons. */
+/** Returns which comparisons in SQLite equal those in memory: existing columns can differ. */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
   if (isAny(column)) return "never";

@@ -26,7 +26,7 @@ export interface LimitedReadsOptions {
 
 /** If a count or aggregate is expected to take longer than this, in ms, another thread runs it. */
 const shortScanMs = 2;
-/** The limit of a scan that was short before. A sort, which cannot be aborted, gets a quarter. */
+/** The time limit of a scan that was short before, and a quarter of it if the scan can sort. */
 const knownLimit: TimeLimit = {
   ...fixedTimeLimit(4 * shortScanMs, () => false),
   limitMs: (_now, sorts) => sorts ? shortScanMs : 4 * shortScanMs,
@@ -258,7 +258,7 @@ export class RowWidths {
     width.bytes = Infinity;
     width.total = databaseBytes();
     width.freshUntil = now + freshForMs;
-    // All rows fit, because the whole database fits, so the widest row need not be measured.
+    // If the whole database has at most `most` bytes, the widest row need not be measured.
     if (width.total <= most) return;
     width.total = Infinity;
     // The width counts as unlimited until it is measured, or for ten minutes if measuring fails.

@@ -46,7 +46,7 @@ export class ReaderThreads implements DriverThreads {
   #nextId = 1;
   #starting: Promise<void> | null = null;
   #isEager = false;
-  /** False if no thread can ever start, unlike during a temporary lack of file descriptors. */
+  /** False if no thread can ever start. A temporary lack of file descriptors leaves it true. */
   #isPossible: boolean;
   #hasStarted = false;
   #hasFailed = false;
@@ -215,7 +215,7 @@ function outcomeOf(job: Job, answer: Exclude<ReaderAnswer, string>): QueryResult
     return answer.result;
   }
   const cause = new Error(answer.reason);
-  // The read has mostly waited, so the read itself may be fast, and the service is overloaded.
+  // If more than half of the limit was spent in the queue, the service is overloaded.
   if (answer.kind === "too-slow" && job.waitedMs > job.limits.timeoutMs / 2) throw overloaded();
   return fail(answer.kind === null ? cause : new DatabaseError(answer.kind, cause));
 }

@@ -82,7 +82,7 @@ function valuesOfFilter(filter: Filter): number {
   }
 }
 
-/** Returns the key if it is the row id: its minimum and maximum limit the number of rows. */
+/** Returns an integer key that is the row id: its minimum and maximum limit the number of rows. */
 function numberedKey({ own, primaryKey: [key, another] }: TableInfo): ColumnInfo | null {
   return own && key?.kind === "integer" && another === undefined ? key : null;
 }

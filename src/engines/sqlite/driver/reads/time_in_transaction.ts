@@ -2,7 +2,7 @@ import type { PlannedStatement } from "../../../../compile/compile.ts";
 import type { Statement } from "../../../../sql/fragment.ts";
 import { fixedTimeLimit, type TimeLimit } from "../read_limits.ts";
 
-/** The time limit of a statement during which all other requests wait, in milliseconds. */
+/** The time limit, in ms, of a locking read: all other requests wait until it ends. */
 const maxLockingMs = 100;
 
 /** Reads before a write have a limit, because a client's filter can be slow. */

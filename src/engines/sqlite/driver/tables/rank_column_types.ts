@@ -85,7 +85,7 @@ const declaredKinds: Readonly<
   bigint: null,
 };
 
-/** Returns a type by the values. Only REAL columns are `real`, which would round large integers. */
+/** Returns a type by the values. Only a REAL column is `real`, which would round large integers. */
 function storedShape(sample: readonly SqlValue[], affinity: Affinity): InferredType {
   if (sample.every(isInteger)) return { ...plain, kind: "integer" };
   const areNumbers = sample.every((value) =>
@@ -121,5 +121,5 @@ function candidates(sample: readonly SqlValue[]): readonly TimestampFormat[] {
   return [isMillis ? "epoch-milliseconds" : "epoch-seconds"];
 }
 
-/** Narrow formats precede the wide formats that fit their values, because the first fit is used. */
+/** Formats of fractions of a second, narrow formats first: the first format that fits is used. */
 const fractions = [".ffffff", ".fff", "[.fff]", "[.ffffff]"] as const;

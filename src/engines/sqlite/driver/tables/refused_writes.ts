@@ -10,7 +10,7 @@ interface WrittenTable {
   readonly columns: readonly { readonly name: string; readonly generated: boolean }[];
 }
 
-/** Returns tables that cannot be written, because a function of another program is missing. */
+/** Returns tables that cannot be written, because SQLite lacks a function that they use. */
 export async function refusedWrites(
   driver: Driver,
   tables: readonly WrittenTable[],

@@ -4,7 +4,7 @@ export interface TableListEntry {
   readonly sql: string;
 }
 
-/** Returns the shadow tables, recognized by common names if the library lacks their module. */
+/** Returns the tables that hold virtual tables' data, by common names if the module is missing. */
 export function shadowTables(
   listed: readonly TableListEntry[],
   modules: ReadonlySet<string>,
