@@ -4,7 +4,7 @@ import { isServerUrl, withParameter } from "./server_url.ts";
 import { uninstallApplicationName } from "./postgres/installed/uninstall_from_server.ts";
 import { uninstallFromFile } from "./sqlite/installed/uninstall_from_file.ts";
 
-/** Uninstalls the service from the database of a URL. Returns the end of the final message. */
+/** Uninstalls the service from the database of a URL. Returns the end of the message to show. */
 export async function uninstallFromUrl(url: string, announce: AnnounceRemoval): Promise<string> {
   if (/^(?:node-)?sqlite:/i.test(url)) {
     const path = url.replace(/^[a-z-]+:(?:\/\/)?/i, "");

@@ -11,7 +11,7 @@ import {
   outOperator,
 } from "./operators/operator_registry.ts";
 
-/** Equal strings mean equivalent filters. Order, repetitions and aliases have no effect. */
+/** Returns a string by which filters are compared: order, repetitions and aliases do not matter. */
 export function canonicalFilterText(filter: Filter): string {
   switch (filter.kind) {
     case "all":

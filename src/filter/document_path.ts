@@ -11,7 +11,7 @@ export interface DocumentPath {
   readonly path: JsonPath;
 }
 
-/** Returns null unless a JSON column and a path in it are named. Throws a 400 for a long path. */
+/** Returns null if `text` names no path in a JSON column. Throws a 400 if the path is too long. */
 export function documentPathOf(
   text: string,
   columns: readonly ColumnInfo[],
@@ -29,7 +29,7 @@ export function documentPathOf(
   throw invalidParameter(`Cannot use so long a path: it may have ${limits} at most`);
 }
 
-/** The selected values of a document, by name: null for a whole value, or the values within it. */
+/** The parts of a JSON document to return, by name. `parts` is null for the whole value. */
 export type DocumentParts = readonly (readonly [name: string, parts: DocumentParts | null])[];
 
 export function partsOfPaths(paths: readonly JsonPath[]): DocumentParts | null {

@@ -105,7 +105,7 @@ export function not<Of = AnyTable>(filter: Filter<Of>): Filter<Of> {
   }
 }
 
-/** `none` is the complement of `some`. A related row with an unknown result fails `every`. */
+/** Builds `some`, `every` or `none` filters. A related row with an unknown result fails `every`. */
 export function quantified(
   quantifier: RelationQuantifier,
   path: readonly Relation[],

@@ -15,7 +15,7 @@ export function comparisonWork({ operator, values }: Comparison): number {
   return operator.work?.(values) ?? 0;
 }
 
-/** Limits the steps that filters take in memory. `take` is called before each string search. */
+/** Limits the steps of filters in memory. `take` returns false if a search needs too many. */
 export interface WorkAllowance {
   take(steps: number): boolean;
 }

@@ -122,7 +122,7 @@ function parseLiteral(literal: Literal, operator: Operator, field: ComparedField
   }
 }
 
-/** Parses a value of `column`. Errors name `field`, the list column if `column` is an element. */
+/** Parses a value of `column`. Errors name `field`: the list if `column` is its element. */
 function typed(
   literal: Literal,
   { column, path, safeNumbers }: ComparedField,

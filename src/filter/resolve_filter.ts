@@ -58,7 +58,7 @@ export type ResolveComparison = (
 
 export type ResolveInserted = (index: number, context: FilterContext) => Filter;
 
-/** Resolves like {@link resolveFilter}. Without `insert`, an interpolated rule is an error. */
+/** Resolves each comparison by `toFilter`. Without `insert`, an interpolated rule is an error. */
 export function resolveFilterWith(
   syntax: FilterSyntax,
   context: FilterContext,

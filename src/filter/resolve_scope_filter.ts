@@ -48,7 +48,7 @@ export function createScopeResolver(context: ScopeContext, observe: Observer): S
 /** The maximum number of templates that are examined for a table, because all are kept in a set. */
 const maxExamined = 200;
 
-/** An empty string matches nothing. Throws a plain Error for a mistake of the deployer. */
+/** Resolves a scope. An empty string matches no row. Throws a plain Error for an invalid scope. */
 export function resolveScopeFilter(
   scope: Rule | string,
   context: ScopeContext,

@@ -1,7 +1,7 @@
 import type { FilterContext } from "./resolve_filter.ts";
 import { type ComparisonSyntax, type FilterSyntax, termsOfSyntax } from "./syntax/filter_syntax.ts";
 
-/** Warns of filters like `members.userId==7;members.role==admin`, which two rows can match. */
+/** Warns of filters like `members.userId==7;members.role==admin`: two rows can match the terms. */
 export function separateRows(syntax: FilterSyntax, context: FilterContext): string | null {
   if (syntax.kind === "and") {
     const found = new Map<string, ComparedPath>();

@@ -253,7 +253,7 @@ export interface AdmissionInput {
 export type AdmissionVerdict =
   /** Serves the request. `floor` takes all tokens left, because a challenge pays for the rest. */
   | { readonly kind: "serve"; readonly debit: "none" | "whole" | "floor" }
-  /** Challenges the client: for the operation (`gate`), or instead of tokens (`overflow`). */
+  /** A challenge, which the operation requires (`gate`) or which replaces tokens (`overflow`). */
   | {
     readonly kind: "challenge";
     readonly by: "pow" | "captcha";

@@ -90,7 +90,7 @@ function revived(filter: DescribedFilter): Filter {
       if (operator) return comparison(operator, { name, kind } as ColumnInfo, values);
     }
   }
-  // The cast is safe: in memory, every relation is undecided. A newer service may send new terms.
+  // A newer service may send an unknown term. The cast is safe: no relation is decided in memory.
   return { kind: "related" } as Related;
 }
 

@@ -46,7 +46,7 @@ export const betweenOperator: Operator = range("=between=", "BETWEEN", true);
 /** The operator `=nbetween=` on two values: negates `=between=`, except that NULL never matches. */
 export const notBetweenOperator: Operator = range("=nbetween=", "NOT BETWEEN", false);
 
-/** Adds an exact condition if the index treats different values as equal. */
+/** Returns an equality test. If the index equates different values, adds an exact condition. */
 export function equalitySql(column: ColumnInfo, dialect: Dialect, test: Fragment): Fragment {
   const exact = sql`${dialect.operand(column)} ${test}`;
   const indexed = dialect.indexed(column);

@@ -12,7 +12,7 @@ export const filterLimits = {
   listValues: 200,
   /** The maximum length of a pattern with wildcards other than `%` at its ends, in UTF-16 units. */
   pattern: 100,
-  /** The total of these lengths in one filter. Databases try a pattern at every position. */
+  /** The maximum total of such patterns' lengths in a filter: each is tried at every position. */
   patterns: 500,
   values: 1000,
 } as const;

@@ -26,7 +26,7 @@ export function readQuotedName(text: string, at: number): QuotedName | null {
   return null;
 }
 
-/** The caller must call `after` for every index, in order. Throws a 400 for a missing quote. */
+/** `after(at)` returns the end of a quoted name at `at`, or `at`. Call it for indexes in order. */
 export function findQuotedNames(text: string) {
   let before = ",";
   return {

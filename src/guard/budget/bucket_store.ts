@@ -17,7 +17,7 @@ export interface LeaseHolder {
   payAll(): Promise<void>;
 }
 
-/** Accesses the store, but pauses for a second after a failure. Returns unused leased tokens. */
+/** Calls the store, but not in the second after a failure. Returns unused leased tokens. */
 export class BucketStore {
   readonly #hotKeys: HotKeys;
   readonly #runtime: Runtime;

@@ -1,7 +1,7 @@
 import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 import type { KeyChange } from "../../kv/key_change.ts";
 
-/** How many tokens a request needs. With `toFloor`, fewer are enough if fewer are left. */
+/** How many tokens a request needs. With `toFloor`, it takes what is left if that is less. */
 export interface TokenDemand {
   readonly amount: number;
   readonly toFloor: boolean;
@@ -10,7 +10,7 @@ export interface TokenDemand {
 }
 
 export interface BucketRecord extends Bucket {
-  /** Counts the changes of the record, which can return to the same number of tokens. */
+  /** The number of changes, by which states of the record with equal tokens are distinguished. */
   readonly changes: number;
 }
 

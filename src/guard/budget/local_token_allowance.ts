@@ -106,7 +106,7 @@ export class LocalTokenAllowance implements LeaseHolder {
   #refill(): void {
     const { limit, clock } = this.#context;
     const total = limit.refill(this.#total, clock.now());
-    // Leased and owed tokens belong to one time window.
+    // Leased and owed tokens of an earlier time window are void.
     if (!limit.isSameSpan(total, this.#total)) this.#held = this.#owed = 0;
     this.#total = total;
   }
@@ -153,7 +153,7 @@ export class LocalTokenAllowance implements LeaseHolder {
     this.#share = 0;
     const nothing = { amount: 0, toFloor: false, taken: 0 };
     const leasing = this.#draw({ ...nothing, held: 0, kept: this.#held, shareFor: amount });
-    // `update` has reported an error. The kept tokens are leased in any case.
+    // `update` has reported an error. The tokens of the earlier lease (`kept`) are still leased.
     await leasing.catch(() => {});
   }
 

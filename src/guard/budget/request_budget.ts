@@ -36,7 +36,7 @@ export class RequestBudget {
     return Math.min(this.#cost, this.capacity) - this.#taken;
   }
 
-  /** Counts the whole cost, even above the capacity, so that large batches get hard challenges. */
+  /** The missing tokens, even above the capacity, so that large batches get hard challenges. */
   get deficit(): number {
     return this.#cost - this.#taken - Math.max(0, this.#lastTake?.left.tokens ?? 0);
   }
@@ -95,7 +95,7 @@ export class RequestBudget {
   }
 }
 
-/** The limit is exact if few tokens are left. Otherwise, each process leases tokens in advance. */
+/** Limits each caller: exactly if few tokens are left, and else by tokens leased in advance. */
 export class RateLimiter {
   readonly limit: BucketPolicy;
   readonly id: string;

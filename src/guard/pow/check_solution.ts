@@ -6,7 +6,7 @@ import { maxDifficulty } from "./difficulty.ts";
 import { type FingerprintedRequest, fingerprintOf } from "./request_fingerprint.ts";
 import type { ChallengeTokens } from "./challenge_token.ts";
 
-/** Returns a valid solution, or why it is refused. Only the store knows the used solutions. */
+/** Returns a valid solution, or the reason for refusal. Does not check if it was used before. */
 export type CheckSolution = (
   headers: Headers,
   facts: FingerprintedRequest,

@@ -120,7 +120,7 @@ async function openClaimed(
   }
 }
 
-/** Returns a file's dialect, which hides bound values from the planner if no plan can use them. */
+/** Returns the dialect. It hides bound values from the planner if no plan can depend on them. */
 function dialectFor(connection: SqliteConnection): Dialect {
   const text = `SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat4'
      OR (type = 'index' AND sql LIKE '%)%WHERE%') LIMIT 1`;

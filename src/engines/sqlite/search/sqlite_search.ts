@@ -149,7 +149,7 @@ class FullTextTable implements DocumentTable {
     } WHERE doc = "_doc"`;
   }
 
-  /** Returns which rows of `within` match. Without CROSS JOIN, SQLite would read all matches. */
+  /** Returns the rows of `within` that match. CROSS JOIN makes SQLite start from these rows. */
   #foundWithin(within: Fragment, query: SearchQuery): Fragment {
     const keys = this.#keys.map((_key, position) => matchKeyColumn(position));
     const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRankColumn}`;

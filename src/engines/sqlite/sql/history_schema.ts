@@ -11,16 +11,16 @@ export const sqliteHistoryTables: readonly string[] = [
 )`,
   `CREATE INDEX IF NOT EXISTS "_service_history_row" ON "_service_history" ("table", "key", seq)`,
   `CREATE INDEX IF NOT EXISTS "_service_history_age" ON "_service_history" ("table", at)`,
-  // A stack, which is empty at the end of each transaction of the service.
+  // A stack of acting users and operations: empty at the end of the service's transactions.
   `CREATE TABLE IF NOT EXISTS "_service_actor" (
   depth INTEGER PRIMARY KEY, user_id TEXT, operation TEXT NOT NULL
 )`,
 ];
 
 /**
- * Returns the trigger of the change log that records the versions of a table's rows. The version
- * `known` is a state of unknown origin: the state before a change, unless it is the last version.
- * One INSERT computes the keys once: every program that writes compiles and runs the trigger.
+ * Returns the trigger that records the versions of a table's rows. If a row before a change differs
+ * from its last recorded version, the trigger records it as `known`, a version of unknown origin.
+ * One INSERT computes the keys only once, because the trigger runs in every program that writes.
  */
 export function sqliteHistoryTrigger(
   { name, recorded }: RecordedTable,

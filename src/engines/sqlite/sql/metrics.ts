@@ -28,7 +28,7 @@ function ofIntegers(column: ColumnInfo, metric: (sum: Fragment) => Fragment): Fr
   return sql`CASE typeof(${sum}) WHEN 'real' THEN 'inexact' ELSE ${metric(sum)} END`;
 }
 
-/** Computes exact sums, as SQLite's `sum()` fails beyond 64 bits and adds decimals as doubles. */
+/** Computes exact sums: SQLite's `sum()` fails beyond 64 bits, and adds decimals as doubles. */
 export const sqliteMetrics: MetricDialect = {
   // In an existing NOCASE column, the minimum could be any of several equal strings.
   extreme: (name, column) => {

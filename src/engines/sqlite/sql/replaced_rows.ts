@@ -94,8 +94,8 @@ function note(
 }
 
 /**
- * Records a `touch` if a noted row is gone while the write that noted it still runs: the current
- * write then comes from a trigger during the replacement, so the order of changes is unknown.
+ * Records a `touch` (a write of unknown rows) if a noted row is gone while its write still runs:
+ * then a trigger writes during the replacement, so the order of changes is unknown.
  */
 function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonly string[] {
   if (!table.mayBeInterrupted) return [];

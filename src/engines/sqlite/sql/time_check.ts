@@ -1,6 +1,6 @@
 import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
-/** Counts examined bytes (NULL: checks the time now). Returns 1, or {@link overLimitResult}. */
+/** The SQL function that counts examined bytes and checks the time, for NULL in each call. */
 export const timeCheckFunctionName = "service_time_check";
 
 /** The SQL function that counts the bytes of a SQLite row, see {@link withRowByteCount}. */
@@ -9,7 +9,7 @@ export const rowBytesFunctionName = "service_row_bytes";
 /** This result ends a statement: abs() fails for it. Throwing would hang `node:sqlite` in Deno. */
 export const overLimitResult: bigint = -(2n ** 63n);
 
-/** Checks only some rows: a call takes 1 µs. 61 is prime, because ids can grow in steps of 10. */
+/** Checks the time in only some rows: a check takes 1 µs. 61 is prime: ids can step by tens. */
 export function scanCheck(column?: Fragment, integer?: Fragment): Fragment {
   if (integer !== undefined) return sql`(${integer} % 61 OR abs(${name}(NULL)))`;
   return column === undefined
