@@ -80,7 +80,7 @@ export function comparison(
   return { kind: "compare", column, operator, values };
 }
 
-/** One term `none` makes the result `none`. Terms that are `all` are left out. */
+/** Joins filters by AND. One `none` makes the result `none`. Terms that are `all` are left out. */
 export function and<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of> {
   return combine("and", filters, "none", "all");
 }
@@ -90,7 +90,7 @@ export function or<Of = AnyTable>(...filters: readonly Filter<Of>[]): Filter<Of>
   return combine("or", filters, "all", "none");
 }
 
-/** Rows with an unknown result (NULL) pass. A missing value, even negated, matches no row. */
+/** Negates a filter. Rows with an unknown result (NULL) pass. With a missing value, no row does. */
 export function not<Of = AnyTable>(filter: Filter<Of>): Filter<Of> {
   if (hasMissing(filter)) return missingRows;
   switch (filter.kind) {

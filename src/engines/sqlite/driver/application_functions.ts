@@ -128,7 +128,7 @@ function toArgument(value: unknown): unknown {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** Converts a result. A number without a fraction becomes an integer, as in bound values. */
+/** Converts a function's result to an SQL value. A number without a fraction becomes an integer. */
 function toResult(name: string, value: unknown): SqlValue {
   if (value === undefined || value === null) return null;
   if (typeof value === "boolean") return value ? 1n : 0n;

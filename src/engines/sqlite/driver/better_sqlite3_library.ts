@@ -56,7 +56,7 @@ interface Statement {
   run(values: readonly SqlValue[]): { readonly changes: number };
 }
 
-// The package's constructor has the interface above.
+// The cast is safe: the package's constructor has the interface above.
 const Database = BetterSqlite3 as new (
   path: string,
   options?: { readonly: boolean; timeout: number },

@@ -23,8 +23,8 @@ interface Locks {
 
 /**
  * Orders the writes of several processes to one file by file locks, which wake a waiting process.
- * With SQLite's lock, processes poll, so one process can write repeatedly between two polls. SQLite
- * still decides who writes: a process that waited too long for the file lock polls.
+ * With SQLite's own lock, processes poll, so another process can write often between two polls.
+ * SQLite still decides who writes: a process that waited too long for the file lock polls.
  */
 export class CrossProcessWriteLock {
   readonly #options: CrossProcessWriteLockOptions;

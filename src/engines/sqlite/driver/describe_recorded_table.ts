@@ -109,7 +109,7 @@ function rowIdName(columns: readonly RecordedColumn[]): string | null {
     columns.find(({ isRowId }) => isRowId)?.name ?? null;
 }
 
-/** Parses the index's statement, because PRAGMAs do not return expressions and conditions. */
+/** Parses CREATE INDEX, because PRAGMAs do not return an index's expressions and condition. */
 function toRule(
   { statement, isPartial, columns: all, collations }: FileUniqueIndex,
   table: string,

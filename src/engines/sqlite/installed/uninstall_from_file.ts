@@ -65,7 +65,7 @@ function partsOf(file: OpenFile): readonly RemovablePart[] {
   ];
 }
 
-/** Returns the tables of a key-value store, or none if the file contains nothing but the store. */
+/** Returns the tables of a key-value store to drop: none if the file contains only the store. */
 function storeTables(file: OpenFile): readonly string[] {
   const isTable =
     "FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'";

@@ -34,7 +34,7 @@ export interface SqliteTrigger {
   readonly text: string;
 }
 
-/** Returns triggers with only built-in functions, in order of creation: the last runs first. */
+/** Returns triggers in order of creation: the last runs first. They use only built-in functions. */
 export function sqliteLogTriggers(
   table: RecordedTable,
   lifetime: "permanent" | "temporary",

@@ -40,7 +40,7 @@ export class ShortScans {
     this.#options = options;
   }
 
-  /** Returns true if the scan is short. A statement that was short before has higher limits. */
+  /** Returns true for a short scan. The limits are higher if `isKnown`: it was short before. */
   includes(plan: ScanPlan, isKnown: boolean): boolean {
     const { table } = plan;
     const values = valuesOf(plan);

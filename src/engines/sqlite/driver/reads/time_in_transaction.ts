@@ -5,7 +5,7 @@ import { fixedTimeLimit, type TimeLimit } from "../read_limits.ts";
 /** The time limit, in ms, of a locking read: all other requests wait until it ends. */
 const maxLockingMs = 100;
 
-/** Reads before a write have a limit, because a client's filter can be slow. */
+/** Returns the time limit of a read before a write, or null: a client's filter can be slow. */
 export function timeInTransaction(statement: Statement): TimeLimit | null {
   // The cast is safe: only the compiler adds a plan to a statement.
   const plan = "plan" in statement ? (statement as PlannedStatement).plan : null;
