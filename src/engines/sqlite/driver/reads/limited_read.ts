@@ -207,7 +207,7 @@ export class RowWidths {
     const written = this.#options.takeLongestWritten();
     if (written > 0) this.#widen(written);
     if (rows === null) return rowByRow;
-    // Another thread reads a view: no check can abort it, and measuring takes as long as reading.
+    // Another thread reads a view: no check aborts such a read, and measuring takes as long.
     if (!rows.table.recordable) return elsewhere;
     const most = maxExcess * maxBytes;
     const width = this.#width(rows.table, most);
