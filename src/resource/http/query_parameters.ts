@@ -49,9 +49,9 @@ const none: Query = new Map();
 
 /**
  * Parses a raw query. Throws a 400 for a repeated parameter, and for an unknown parameter that
- * looks like a part of an unencoded filter. With `strict`, also throws for misspelt, for
- * PostgREST's and for very many unknown parameters: a list without its filter could have too many
- * rows. `more` contains the parameters of only this endpoint.
+ * looks like a part of an unencoded filter. If `strict` is true, also throws for misspelt names,
+ * for names of PostgREST and for very many unknown names: a list whose filter is ignored could
+ * return too many rows. `more` contains the parameters that only this endpoint has.
  */
 export function parseQuery(raw: string, strict = true, more = noParameters): Query {
   if (raw === "") return none;
@@ -95,7 +95,7 @@ const nameLists: ReadonlySet<string> = new Set([
   ...["select", "groupBy", "sum", "avg", "min", "max", "on"],
 ]);
 
-/** Returns the string of a query parameter. In lists of names, quotes each name except paths. */
+/** Returns a parameter's value as a string. Quotes names in lists, except paths in `select`. */
 export function parameterText(name: string, value: unknown): string {
   if (!Array.isArray(value)) return String(value);
   const items = value.map(String);

@@ -51,7 +51,7 @@ export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): un
   return value;
 }
 
-/** Returns the body for a library's parser, with limits for JSON. Throws a 400 or 413. */
+/** Decodes a body for a library's parser. Throws a 400 or 413 if the JSON exceeds a limit. */
 export function boundedText(bytes: Uint8Array, maxFields: number): string {
   const text = decodeText(bytes);
   const excess = exceededJsonLimit(text, bodyJsonLimits(maxFields));
@@ -110,7 +110,7 @@ export async function receiveBody(
   const isSmall = declared !== null && Number(declared) <= smallBodyBytes;
   // The server enforces a declared length. Reading a small body without a stream is faster.
   const small = isSmall ? request.bytes() : null;
-  // A timer takes longer than all other work on a small body.
+  // A small body that has arrived needs no timer, which takes longer than all other work on it.
   const arrived = small && await bodyWithHead(small);
   if (arrived) return arrived;
   const held = limits.receiving.begin();
@@ -131,7 +131,7 @@ export async function receiveBody(
   }
 }
 
-/** Returns the body if it has arrived with the head, so that its promise resolves soon. */
+/** Returns the body if it arrived with the request's head; undefined if it is still pending. */
 async function bodyWithHead<T>(body: Promise<T>): Promise<T | undefined> {
   let result: T | undefined;
   body.then((value) => result = value, () => {});
@@ -243,7 +243,7 @@ export class ReceivingBodyLimiter {
       this.#turnBeganAt = now;
       this.#partsOfTurn = 0;
     }
-    // Counts a read only in the turn in which it begins: its client may send the part much later.
+    // Counts a read in the turn in which the read begins, because its part may arrive much later.
     if (this.#waiting.length === 0 && this.#partsOfTurn++ < partsOfTurn) return undefined;
     return new Promise((resolve) => {
       if (this.#waiting.push(resolve) === 1) void this.#serveWaiting();

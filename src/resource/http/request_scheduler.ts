@@ -15,7 +15,7 @@ const turnMs = 10;
 /** The maximum duration of a turn of the event loop with short requests, in milliseconds. */
 const quickTurnMs = 25;
 const unknownCostMs = 1;
-/** A request of at least this duration, in milliseconds, is slow: it delays other requests. */
+/** For this many milliseconds after a turn began, requests are not counted, which saves time. */
 const expensiveFromMs = 1;
 /** Milliseconds after a turn began in which new requests are not counted: counting takes time. */
 const unwatchedMs = 2;

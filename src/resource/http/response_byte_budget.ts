@@ -95,7 +95,7 @@ const shortDocument = 1_024;
 const openBracket = 0x5b;
 const openBrace = 0x7b;
 
-/** Estimates the memory of arrays and objects by counting brackets, for speed also in strings. */
+/** Estimates the memory of arrays and objects by counting all brackets, even those in strings. */
 function containerBytes(document: SqlValue): number {
   if (typeof document !== "string" || document.length < shortDocument) return 0;
   let count = 0;

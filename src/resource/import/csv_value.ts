@@ -9,7 +9,7 @@ import { utcSecond } from "../../schema/instant.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { TimestampUnit } from "./import_options.ts";
 
-/** Converts notations of databases and spreadsheets. Throws for a local notation such as `1,5`. */
+/** Converts a field that a database or spreadsheet wrote. Throws for local forms like `1,5`. */
 export function csvValue(
   text: string,
   column: ColumnInfo,

@@ -39,7 +39,7 @@ export async function* csvRecords(
     if (fields === null) requireDelimiter(text, { line, delimiter }, known, reading);
     const end = parseCsv(text, { line, isLast, delimiter, nullText }, (record) => {
       if (record.size > maxRecordBytes) throw recordTooLong(maxRecordBytes, record.line);
-      // In a CSV with one field, an empty line means NULL.
+      // Skips an empty line. In a CSV with only one field, an empty line means NULL.
       if (fields?.length !== 1 && record.fields.every((field) => field === null)) return;
       if (fields === null) fields = fieldsOf(record, known, resource, reading);
       else read.push(recordOf(record, fields, options));
@@ -94,7 +94,7 @@ function fieldsOf(
   });
 }
 
-/** Returns the error for unknown names in the header. `option` is an option that accepts them. */
+/** Returns the error for unknown names in the header, with the import option that accepts them. */
 function unknownName(
   given: readonly string[],
   known: ReadonlySet<string>,

@@ -17,7 +17,7 @@ export interface CsvOptions {
   readonly isLast: boolean;
 }
 
-/** Returns the offset and line after the last whole record. `fault` completes "line 3 …". */
+/** Returns the end of the last whole record. For invalid CSV, `fault` completes "line 3 …". */
 export function parseCsv(
   text: string,
   { line: firstLine, delimiter, nullText, isLast }: CsvOptions,

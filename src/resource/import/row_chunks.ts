@@ -11,7 +11,7 @@ import { InvalidFields, parseColumns } from "../write/values/parse_fields.ts";
 import { beforeCreate } from "../write/run_hooks.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/** A class, because V8 moves object literals to its old generation: imports took a sixth longer. */
+/** A class: with object literals, which V8 moves to its old generation, imports took longer. */
 export class PreparedRow {
   readonly line: number;
   readonly values: ShapedRow;
@@ -31,7 +31,7 @@ interface RefusedRecord {
   readonly errors: readonly LineError[];
 }
 
-/** Prepares a row as for a POST. Errors of the hook other than a 4xx `Problem` end the import. */
+/** Prepares a row as for a POST. If the hook throws another error than a 4xx, the import ends. */
 export function prepareRow(
   { line, body, fault }: ImportRecord,
   options: PrepareOptions,
@@ -118,7 +118,7 @@ export async function* rowChunks(
   try {
     for await (const some of records) {
       for (const [index, record] of some.entries()) {
-        // A block may have tens of thousands of lines, so the loop regularly lets other work run.
+        // A group may have tens of thousands of records, so the loop regularly lets other work run.
         if (index % recordsPerTurn === 0) await giveTurn();
         const prepared = prepareRow(record, options);
         open.add(record, prepared instanceof Promise ? await prepared : prepared);

@@ -30,7 +30,7 @@ export interface ImportPlan {
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
 }
 
-/** Throws a 422 with the errors by line. With a transaction per chunk, it lists unwritten lines. */
+/** Throws a 422 with errors by line. If each chunk has a transaction, lists the unwritten lines. */
 export async function runImport(
   records: () => ImportRecords,
   { grant, mode, isAlone = false, onProgress = () => {} }: ImportPlan,

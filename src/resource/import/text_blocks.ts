@@ -13,7 +13,7 @@ export interface TextBlock {
 /** The size of a block, in bytes. One turn of the event loop parses it in milliseconds. */
 const blockBytes = 64 * 1024;
 
-/** Decodes a body. A block begins with the last block's rest. Throws {@link UnreadableLine}. */
+/** Decodes a body. The rest of a block begins the next block. Throws {@link UnreadableLine}. */
 export async function* textBlocks(
   parts: AsyncIterable<Uint8Array>,
   { encoding, maxRecordBytes }: {

@@ -44,7 +44,7 @@ export class SliceWriter {
       const one = await this.#attemptAgain([row], connection, rowPoint);
       if (one !== null) refused.push({ line: row.line, error: one.error });
     }
-    // If each row succeeds alone, the statement had only generated a key that a later row contains.
+    // If each row succeeds alone, the group failed only because a later row had a generated key.
     if (refused.length > 0) throw new RefusedRowsError(refused);
   }
 

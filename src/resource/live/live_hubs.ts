@@ -71,7 +71,7 @@ export class LiveHubs {
     this.#stopRecheck = repeatUpkeep(this.#options.runtime, roleRecheckMs, recheck);
   }
 
-  /** Counts a multiplexed stream until the returned function is called. Throws a 429. */
+  /** Counts a multiplexed stream until the returned function is called. Throws a 429 over quota. */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void {
     const slot = this.#quota.take(user, address, { streams: 1, parts: subscriptions, work: 0 });
     return () => this.#quota.free(slot);
