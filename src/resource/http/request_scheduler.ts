@@ -15,9 +15,9 @@ const turnMs = 10;
 /** The maximum duration of a turn of the event loop with short requests, in milliseconds. */
 const quickTurnMs = 25;
 const unknownCostMs = 1;
-/** For this many milliseconds after a turn began, requests are not counted, which saves time. */
+/** A request of at least this duration, in milliseconds, is slow: it delays other requests. */
 const expensiveFromMs = 1;
-/** Milliseconds after a turn began in which new requests are not counted: counting takes time. */
+/** For this many milliseconds after a turn began, requests are not counted, which saves time. */
 const unwatchedMs = 2;
 const maxWaiting = 1_000;
 const waitLimitMs = 10_000;

@@ -82,7 +82,7 @@ export interface ResourceCall {
   readonly resource: Resource;
   readonly request: ResourceRequest;
   readonly user: User | null;
-  /** The name of the operation, which versions of written rows contain. */
+  /** The name of the operation. The recorded version of each written row contains this name. */
   readonly operation?: OperationName;
 }
 

@@ -122,9 +122,9 @@ export interface Resource extends SharedParts, CallerFields {
   readonly varyingFields: ReadonlySet<FieldListName>;
   /** True if the database role, or the fields of this or a related resource, differ by caller. */
   readonly variesByCaller: boolean;
-  /** Returns a test if a user has the same fields; the test can throw. Null if all users have. */
+  /** Returns a test if a user has equal fields. It can throw. Null if all users have the same. */
   sameFieldsAs(): ((user: User | null) => boolean) | null;
-  /** The columns that statements can read: all, or those that the caller's database role can. */
+  /** The columns that statements can read: all, or only those that the database role can read. */
   readonly stored: readonly ColumnInfo[];
   readonly safeNumbers: boolean;
   readonly strictInput: boolean;

@@ -210,9 +210,9 @@ export interface FieldOptions<S, Of = AnyTable, U extends User = User> {
    * service drops them from later bodies, or rejects them under `strictInput`. Default: none.
    */
   readonly immutable?: FieldList<S, Of, U> | undefined;
-  /** Columns for `filter` that this user can read, or no user can read. Default: `readable`. */
+  /** Columns for `filter`, except columns that only other users can read. Default: `readable`. */
   readonly filterable?: FieldList<S, Of, U> | undefined;
-  /** Columns for `orderBy` that this user can read, or no user can read. Default: `readable`. */
+  /** Columns for `orderBy`, except columns that only other users can read. Default: `readable`. */
   readonly sortable?: FieldList<S, Of, U> | undefined;
 }
 

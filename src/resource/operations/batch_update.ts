@@ -40,7 +40,7 @@ export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
     return writeMatchingRows({
       matching: {
         where: and(filter, writableRows(write)),
-        // If the scope tests rows of this table, its check compares all old and new values.
+        // If the scope tests this table's rows, its check needs all old and new values.
         columns: reachesTable(grant.rows, resource.table)
           ? resource.stored
           : columnsToUpdate(resource),

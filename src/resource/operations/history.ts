@@ -92,7 +92,7 @@ export const history: Operation<ReturnType<typeof parseHistory>, HistoryPlan, Hi
   },
 };
 
-/** The maximum number of parts that one request reads. */
+/** The maximum number of parts that one request reads. A part has at most 100 versions. */
 const maxParts = 10;
 /** The size of row images, in bytes, after which a request reads no further part. */
 const maxBytes = 4 * 1024 * 1024;

@@ -74,7 +74,7 @@ interface ListOutcome {
   readonly included: readonly Included[];
   readonly bytes: ResponseByteBudget;
   readonly cut: CutColumns | null;
-  /** The position after the page as a number of rows, if sort values can change without a write. */
+  /** If sort values can change without a write: the page's end as a number of rows. Else null. */
   readonly counted: CountedPosition | null;
 }
 

@@ -20,7 +20,7 @@ export interface VisibleVersion extends Omit<RecordedVersion, "row" | "missing">
 /** The `seq` of the current row, which follows every version. */
 export const currentSeq = Number.MAX_SAFE_INTEGER;
 
-/** A position in a history: after one version, and before all versions older than another one. */
+/** A position in a history, from which a request continues with versions older than `before`. */
 export interface HistoryPosition {
   /** The version that the next versions are compared with, or null. */
   readonly compared: number | null;
@@ -39,8 +39,8 @@ interface VersionsPart {
 }
 
 /**
- * Reads the versions of a row that is within the scope now, the newest first: `compared` alone, and
- * then the versions before `before`. Omits versions whose own values are outside of the scope.
+ * Reads the versions of a row that is within the scope now, the newest first: version `compared`,
+ * then those older than `before`. Omits versions whose own values are outside of the scope.
  */
 export async function* visibleVersions(
   { segment, key, grant, from: { compared, before } }: {
@@ -76,7 +76,7 @@ export async function* visibleVersions(
       ({ row, missing, ...version }): VisibleVersion => ({ ...version, shown: show(row, missing) }),
     );
   };
-  // Reads the versions before the row: a write in between then appears as a state of unknown time.
+  // Reads the versions first, then the row: a write in between is a state of unknown time.
   let part = await read(before);
   const row = await fetchRow(and(keyFilter(key, table), where), resource, driver);
   if (row === null) throw notFound(resource, segment);

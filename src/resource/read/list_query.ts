@@ -171,7 +171,7 @@ export interface ListReadPlan {
   readonly read: ReadPlan;
   /** The row after which the list continues, if the cursor contains its key; else null. */
   readonly from: ContinuedRow | null;
-  /** The position of the page, as a number of rows, if sort values can change without a write. */
+  /** If sort values can change without a write: the page's start as a number of rows. Else null. */
   readonly counted: CountedPosition | null;
 }
 

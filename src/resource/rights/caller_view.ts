@@ -72,7 +72,7 @@ class CallerView {
     });
   }
 
-  /** See {@link Resource.sameFieldsAs}. Streams keep the function: it must not hold a resource. */
+  /** See {@link Resource.sameFieldsAs}. Streams keep the test, so it must not hold a resource. */
   sameFieldsAs(): ((user: User | null) => boolean) | null {
     const held = [...this.#seen].flatMap(([{ fieldsOf }, { fieldsKey }]) =>
       fieldsOf === null ? [] : [{ fieldsOf, fieldsKey }]

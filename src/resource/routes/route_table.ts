@@ -50,7 +50,7 @@ export function createRouteTable(resources: readonly Resource[]) {
   };
 }
 
-/** Counts segments from the end, because an outer app can add segments at the start. */
+/** Finds the id from the end of a path, because an outer app can add segments at the start. */
 export function idSegment(path: string, { path: pattern }: Route): string {
   if (!pattern.startsWith(idParameter)) return "";
   const trimmed = withoutSlash(path);

@@ -225,7 +225,7 @@ export function rowsReply(
   });
 }
 
-/** Throws a 422 if the response would be too large. Call it before the transaction ends. */
+/** Throws a 422 if the response would be too large. Must run before the transaction commits. */
 export function requireFittingReply(
   rows: readonly Row[],
   resource: Resource,

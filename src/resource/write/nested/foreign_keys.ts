@@ -29,7 +29,7 @@ export function linkRow(from: NestedRow, to: NestedRow, relation: Relation): Nes
   };
 }
 
-/** A value that is not known yet is a placeholder. Throws a 422 if rows cannot be related. */
+/** Returns foreign keys; unknown values are placeholders. Throws a 422 if rows cannot relate. */
 export function foreignKeysOf(
   { foreignKeySources, bodyPath }: Pick<NestedRow, "foreignKeySources" | "bodyPath">,
   rowOf: (row: NestedRow) => Row,

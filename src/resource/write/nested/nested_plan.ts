@@ -97,7 +97,7 @@ export function commonBodyPath(bodyPaths: readonly BodyPath[]): BodyPath {
   return path === null ? wholeBody : { path, details: { path } };
 }
 
-/** Adds the common path of the rows, because the database does not report which row failed. */
+/** Adds the rows' common body path to the problem: the database does not name the failed row. */
 export function problemAtPath(
   error: unknown,
   access: RelatedWrite["access"],
