@@ -28,7 +28,7 @@ export class InflightResponses {
     return maxSendingBytes - this.#bytes;
   }
 
-  /** Counts a body until delivery. Throws a 503 above the limit, but never for a finished write. */
+  /** Counts the body's bytes until delivery. Throws a 503 above the limit, except after a write. */
   add(body: string, delivery: ResponseDelivery, hasWritten: boolean): void {
     // In memory, a string of ASCII characters has one byte per character, any other string has two.
     const bytes = Buffer.byteLength(body) === body.length ? body.length : 2 * body.length;

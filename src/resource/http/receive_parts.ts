@@ -15,7 +15,7 @@ export interface ReceivePartsOptions {
   readonly maxBytes: number;
 }
 
-/** Each body counts as this many bytes toward the shared limit of received bodies. */
+/** Each body received in parts counts as this many bytes toward the limit for all bodies. */
 const bytesInMemory = 4 * 1024 * 1024;
 
 /** The number of bytes that a client must send within each `bodyTimeoutMs`. */

@@ -85,7 +85,7 @@ export class RowSpool implements AsyncDisposable {
     });
   }
 
-  /** Returns the last shape again for equal columns: the statement cache compares by identity. */
+  /** Reuses the last shape for equal columns, because statements are cached by its identity. */
   #shapeOf(indexes: readonly number[]): RowShape {
     const columns = indexes.flatMap((index) => this.#table.columns[index] ?? []);
     const known = this.#shape.columns;

@@ -30,7 +30,7 @@ import type { ResourceCall } from "../model/operation.ts";
 import { refusedLiteralProblem } from "../read/refused_literal.ts";
 
 interface LiveHubsOptions {
-  /** The recording of the changes of each database, by the driver of the configuration. */
+  /** The change recording of each database. The key is the configured driver of the database. */
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
   readonly limits: StreamQuotaLimits;
   readonly credentials: Pick<Credentials, "of">;

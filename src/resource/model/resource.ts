@@ -141,7 +141,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly computed: ComputedFields;
   readonly capabilities: ResolvedCapabilities;
   readonly isSubscribable: boolean;
-  /** Which tables have a history, and which columns are never recorded. Null without a log. */
+  /** The tables with a history and the columns that are never recorded. Null without a log. */
   readonly recording: Pick<ResolvedChangesOptions, "history" | "exclude"> | null;
   readonly page: PageLimits;
   readonly batch: {
@@ -158,7 +158,7 @@ export interface Resource extends SharedParts, CallerFields {
   readonly hooks: AnyHooks;
   readonly hookTimeoutMs: number;
   readonly procedures: ReadonlyMap<string, Procedure>;
-  /** The limits and challenges of the operations, by access. An access without any is left out. */
+  /** The limits and challenges of the operations, by access. Lacks an access that has neither. */
   readonly protections: ReadonlyMap<Access, OperationProtection>;
   readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
   readonly relations: Relations;

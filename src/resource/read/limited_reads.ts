@@ -13,7 +13,7 @@ export function limitedReadConnection(
   return call.resource.driver.reads(new CallLimits(call, maxBytes, true));
 }
 
-/** Like {@link limitedReadConnection}, for reads that decide what a write changes. */
+/** A {@link limitedReadConnection} without replicas, for reads that decide what a write changes. */
 export function primaryReadConnection(call: ResourceCall): Connection {
   const { driver, readCosts } = call.resource;
   return driver.reads(new CallLimits(call, readCosts.maxAnswerBytes));

@@ -139,7 +139,7 @@ async function answerWithin(
   const reply = await execute(async (reply, connection) => {
     const answer = toStoredResponse(reply, claim.share, keeping);
     if (answer === null) return;
-    // The claim had expired, and another process has taken over the request.
+    // Throws if the claim had expired and another process has taken over the request.
     if (!await table.finishWithin(claim, answer, connection)) throw inFlightProblem();
     recorded.push(reply);
   });
