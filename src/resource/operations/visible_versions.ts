@@ -76,7 +76,7 @@ export async function* visibleVersions(
       ({ row, missing, ...version }): VisibleVersion => ({ ...version, shown: show(row, missing) }),
     );
   };
-  // Reads the versions first, then the row: a write in between is a state of unknown time.
+  // Reads the versions before the row, so that a write in between is shown with an unknown time.
   let part = await read(before);
   const row = await fetchRow(and(keyFilter(key, table), where), resource, driver);
   if (row === null) throw notFound(resource, segment);
