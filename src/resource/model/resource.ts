@@ -38,7 +38,7 @@ export interface CodeCaller {
 /** An open transaction in which calls by server-side code run, one after the other. */
 export interface OpenTransaction {
   readonly base: Driver;
-  /** If `work` throws, only its changes are rolled back. `isSystem` grants the service's rights. */
+  /** If `work` throws, only its changes are undone. If `isSystem`, it has the service's rights. */
   join<T>(work: (part: TransactionPart) => Promise<T>, isSystem?: boolean): Promise<T>;
 }
 

@@ -22,7 +22,7 @@ export const currentSeq = Number.MAX_SAFE_INTEGER;
 
 /** A position in a history, from which a request continues with versions older than `before`. */
 export interface HistoryPosition {
-  /** The version that the next versions are compared with, or null. */
+  /** The version with which the next ones are compared. Null if no visible version was found. */
   readonly compared: number | null;
   readonly before: number;
 }
