@@ -36,7 +36,7 @@ export interface AggregateOptions<
   readonly limit?: number | undefined;
 }
 
-/** The fields that `sum` and `avg` accept: those in `numeric`, or all if `numeric` is absent. */
+/** The fields that `sum` and `avg` accept: those in `R`'s `numeric`, or by default all fields. */
 export type NumericOf<R extends ApiResource> = R extends { readonly numeric: infer Name }
   ? Extract<keyof R["row"] & string, Name>
   : FieldOf<R>;

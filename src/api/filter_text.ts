@@ -8,7 +8,7 @@ export type Trim<Text> = Text extends `${Space}${infer Rest}` | `${infer Rest}${
 
 type Space = " " | "\n" | "\t" | "\r";
 
-/** @internal True if `Word` is no literal type, or has the `"` that {@link Unquoted} inserts. */
+/** @internal True if a word is unknown: no literal type, or with the `"` of {@link Unquoted}. */
 export type IsHidden<Word> = Word extends `${string}"${string}` ? true
   : Record<never, never> extends Record<Word & string, 1> ? true
   : false;

@@ -10,7 +10,7 @@ export const handle: unique symbol = Symbol.for("resource-api");
 export interface Handle<Resource = unknown> {
   /** Sends the requests. */
   readonly transport: Transport;
-  /** The path: `/api/posts` for a resource, `/api` for the client. */
+  /** The URL path: `/api/posts` for a resource, `/api` for the client. */
   readonly path: string;
   /** The types of the resource. This member is never set. It exists only for the compiler. */
   readonly resource?: Resource;

@@ -53,14 +53,14 @@ export type OrderedIn<Item> = OrderedBy<NamesIn<Item, "orderBy">>;
 /** @internal The field of a sort key. */
 export type OrderedBy<Key> = Key extends `-${infer Name}` | `${infer Name}:${string}` ? Name : Key;
 
-/** @internal `filter`, split at semicolons. Only the first part begins with `filter:`. */
+/** @internal The parts of the option `filter`, which can contain semicolons. */
 export type FilterIn<Item> = OptionsIn<Item> extends infer Option
   ? Option extends `filter:${infer Filter}` ? Filter
   : Option extends `${OptionName}:${string}` ? never
   : Option
   : never;
 
-/** @internal The messages about unknown options and wrong values. */
+/** @internal Error messages about unknown, repeated or wrong options of an item of `include`. */
 export type OptionFault<Item, Options = OptionsIn<Item>> =
   | (Trim<Item> extends `${string}(${infer All})` ? Repeated<`;${OwnOptions<All>}`> : never)
   | WrongValue<OptionIn<Item, "limit">, `${bigint}`, "limit must be a number, not">

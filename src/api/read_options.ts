@@ -10,8 +10,8 @@ export interface RequestOptions {
 }
 
 /**
- * The options of a call. If `Rule` is not `never`, they are options of server-side code: `filter`
- * can be a rule, a list of names can be a string as in a URL, and options of HTTP are missing.
+ * The options of a call. If `Rule` is not `never`, server-side code makes the call: `filter` can be
+ * a rule, names can be one string as in a URL, and `timeoutMs` and `idempotencyKey` are missing.
  */
 export type OptionsWith<Rule, Options> = [Rule] extends [never] ? Options : {
   readonly [Name in keyof Options as Exclude<Name, "timeoutMs" | "idempotencyKey">]:

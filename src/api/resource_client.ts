@@ -146,7 +146,7 @@ export interface RestoreRequests<R extends ApiResource, Options = ConditionalOpt
   restore(key: R["key"], options?: Options): Promise<Tagged<R["row"]>>;
 }
 
-/** A version of a row, as the caller may see the version. */
+/** A version in a row's history, as the caller is allowed to see it. */
 export interface RowVersion<Row> {
   /** The id of the version, for `revertRow`. Null for a deletion. */
   readonly version: string | null;
@@ -191,7 +191,7 @@ export interface UpdateBatches<R extends ApiResource, Rule = never> {
 
 /** The batches that create or change rows. */
 export interface UpsertBatches<R extends ApiResource, Rule = never> {
-  /** Changes or creates the row with each body's primary key, or the unique key that `on` names. */
+  /** For each body, changes the row with its primary key (or unique key `on`), or creates a row. */
   upsertBatch(
     items: readonly ConditionalItem<R["create"]>[],
     options?: OptionsWith<Rule, WriteRequestOptions> & UniqueKeyOption<R>,
@@ -240,7 +240,7 @@ export type TagOf<R extends ApiResource> = R["etag"] extends false ? never : str
 
 /** The options of an update. */
 export interface UpdateOptionsOf<R extends ApiResource> extends ConditionalOptions<R> {
-  /** The row on which the patch is based. `onConflict` receives it. */
+  /** Returns a patch for the changed row, at most five times; null to throw the ConflictError. */
   readonly base?: Partial<R["row"]> | null | undefined;
   /** Merges the patch with the changed row, at most five times. Null throws the ConflictError. */
   readonly onConflict?:
@@ -258,7 +258,7 @@ export interface Conflict<R extends ApiResource> {
   readonly theirs: R["row"];
 }
 
-/** The options of an import. */
+/** True to change a stored row with the same primary key (or unique key `on`). Default: false. */
 export interface ImportOptionsOf extends RequestOptions {
   /** True to change the row that already has the primary key, or the unique key that `on` names. */
   readonly upsert?: boolean | undefined;

@@ -134,11 +134,11 @@ export interface ApiResource {
   readonly create: unknown;
   /** The body that changes a row, or `never` if rows cannot be changed. */
   readonly update: unknown;
-  /** The related rows that `include` loads, by the names of the relations. */
+  /** The resources of the related rows, by relation. If absent, only the rows' types are known. */
   readonly relations: object;
   /** The resources of the related rows. Default: the compiler knows only the related rows. */
   readonly targets?: object;
-  /** The fields that rows contain only if `select` names them. */
+  /** The fields that `sum` and `avg` accept. Default: all fields. */
   readonly onSelect?: string;
   /** The fields with sums and averages. Default: all fields. */
   readonly numeric?: string;
@@ -150,7 +150,7 @@ export interface ApiResource {
   readonly operations?: ApiOperation;
 }
 
-/** The operations for which an `Api` has no body types, so that `operations` must list them. */
+/** The operations without a body type in an `Api`: only the member `operations` lists them. */
 export type ApiOperation =
   | ("delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe")
   | ("export" | "import" | "history");

@@ -81,7 +81,7 @@ const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 function factsOf(request: Request, route: string, readsHeaders: boolean) {
   const { method, url } = request;
   const path = secretParameter.test(route) ? route : parseRequestTarget(url).path;
-  // Read for an observer only: the first access to a request's headers takes several microseconds.
+  // Only an observer needs the id: the first access to the headers takes several microseconds.
   return { method, path, requestId: readsHeaders ? requestIdIn(request.headers) : null };
 }
 
@@ -106,7 +106,7 @@ export async function openObservability(
   const { clock } = runtime;
   const registry = observability.metrics?.registry ?? null;
   const requests = registry === null ? null : new RequestMetrics(registry);
-  // Bypasses the counter of observations below, because `requests` already counts each request.
+  // This observer bypasses the counter of observations: `requests` already counts requests.
   const observe = observability.requests ? runtime.observe : null;
   const transaction = registry === null ? undefined : createTransactionMetrics(registry, clock);
   const logged = dashboard?.requestLog ?? null;

@@ -154,7 +154,7 @@ export function openapiSource(
     info: resolved.openapi.info,
     servers: resolved.openapi.servers,
     hasAuthentication: authenticators.length > 0 || auth?.middleware !== undefined,
-    // Assumes bearer tokens, because the service does not know how a middleware identifies users.
+    // If a middleware identifies users, the service does not know how, and assumes bearer tokens.
     securitySchemes: authenticators.length === 0 ? own : Object.assign({}, ...schemes),
     isIdempotent: resolved.idempotency !== null,
     challengesByWork: abuseProtection?.pow !== undefined,

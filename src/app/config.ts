@@ -118,7 +118,7 @@ export interface AppConfig {
   readonly queryTimeoutMs?: number | undefined;
   /** How changes are recorded for live streams, and how long recorded changes are kept. */
   readonly changes?: ChangesOptions | undefined;
-  /** The search engine of `GET /search`, such as `sqliteSearch()`. Default: no search. */
+  /** How the service sends recorded changes of rows (the search outbox) to the search engine. */
   readonly search?: SearchAdapter | undefined;
   /** How the service sends the entries of the search outbox to the search engine. */
   readonly searchOutbox?: SearchOutboxOptions | undefined;

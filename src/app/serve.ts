@@ -73,7 +73,7 @@ function superviseProcess(
 ): void {
   let isStopping = false;
   const stopHangUp = hangUp && onHangUp(hangUp, () => Deno.kill(Deno.pid, "SIGTERM"));
-  // By default, only SIGTERM delays the stop for load balancers. SIGINT comes from a keyboard.
+  // By default, SIGTERM first waits for load balancers. SIGINT does not: it comes from a keyboard.
   const stopByTerm = () => stopBySignal(drainMs ?? termDrainMs);
   const stopByHand = () => stopBySignal(drainMs ?? 0);
   const handlers = stopSignals().map((signal) =>
@@ -120,7 +120,7 @@ function stopSignals(): readonly Deno.Signal[] {
 /** Time after SIGTERM in which load balancers see the 503 of `/readyz`, in milliseconds. */
 const termDrainMs = 3_000;
 
-/** Signals within this time, in ms, count as one: the terminal and the parent can both send it. */
+/** Signals within this time, in ms, count as one: a terminal and a parent can send the same one. */
 const sameSignalMs = 100;
 
 /** Exits the process soon, even if an open stream or a timer would keep it alive. */
