@@ -41,7 +41,7 @@ type Checked<R, Fault, Value, Others = never> = [
 ] extends [never] ? NoInfer<Fault | Others>
   : Value;
 
-/** @internal Error messages of a filter. In `some(…)`, names can be fields of related rows. */
+/** @internal Error messages of a filter. In `some(...)`, names can be fields of related rows. */
 type FilterFault<R extends ApiResource, Text> = ComparisonFault<
   Text extends `${string}.${"some" | "none" | "every"}(${string}` ? RelatedTo<R> : R,
   Comparisons<Text>

@@ -1,6 +1,6 @@
 import type { IsHidden, Parts, Trim, Unquoted } from "./filter_text.ts";
 
-/** @internal The parts of a string that separators outside of parentheses divide. */
+/** @internal The parts of a string between separators, except separators in parentheses. */
 type TopLevel<Text, Separator extends string, Head extends string = "", Done = never> = Text extends
   `${infer Part}${Separator}${infer Rest}`
   ? IsBalanced<`${Head}${Part}`> extends true

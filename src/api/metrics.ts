@@ -20,7 +20,7 @@ export type MetricOfGroup<
   };
 };
 
-/** @internal Metrics of a field of type `Value`. A number that no double represents is a string. */
+/** @internal Metrics of a field of type `Value`. A number too precise for a double is a string. */
 export interface MetricResults<Value> {
   total: Value extends number ? number | string : string;
   average: Value extends number ? number : number | string;

@@ -240,9 +240,9 @@ export type TagOf<R extends ApiResource> = R["etag"] extends false ? never : str
 
 /** The options of an update. */
 export interface UpdateOptionsOf<R extends ApiResource> extends ConditionalOptions<R> {
-  /** Returns a patch for the changed row, at most five times; null to throw the ConflictError. */
+  /** The row on which the patch is based. `onConflict` receives it. */
   readonly base?: Partial<R["row"]> | null | undefined;
-  /** Merges the patch with the changed row, at most five times. Null throws the ConflictError. */
+  /** Returns a patch for the changed row, at most five times; null to throw the ConflictError. */
   readonly onConflict?:
     | ((conflict: Conflict<R>) => R["update"] | null | Promise<R["update"] | null>)
     | undefined;
@@ -258,9 +258,9 @@ export interface Conflict<R extends ApiResource> {
   readonly theirs: R["row"];
 }
 
-/** True to change a stored row with the same primary key (or unique key `on`). Default: false. */
+/** The options of an import. */
 export interface ImportOptionsOf extends RequestOptions {
-  /** True to change the row that already has the primary key, or the unique key that `on` names. */
+  /** True to change a stored row with the same primary key (or unique key `on`). Default: false. */
   readonly upsert?: boolean | undefined;
   /** The number of rows in one request. Default: 100, or the service's limit if that is lower. */
   readonly size?: number | undefined;

@@ -52,7 +52,7 @@ export interface Page<Row> {
 /** The names of the relations of a resource. */
 export type RelationOf<R extends ApiResource> = keyof R["relations"] & string;
 
-/** @internal A row, without the fields of `onSelect` that `select` does not name. */
+/** @internal A row. A field in `onSelect` is present only if `select` names it. */
 type ReadRow<R extends ApiResource, Fields> = R extends { readonly onSelect: infer Name }
   ? [keyof R["row"]] extends [Fields] ? R["row"]
   : Omit<R["row"], Name & string> & Required<Pick<R["row"], Name & Fields & keyof R["row"]>>
@@ -134,13 +134,13 @@ export interface ApiResource {
   readonly create: unknown;
   /** The body that changes a row, or `never` if rows cannot be changed. */
   readonly update: unknown;
-  /** The resources of the related rows, by relation. If absent, only the rows' types are known. */
+  /** The related rows that `include` loads, by the names of the relations. */
   readonly relations: object;
-  /** The resources of the related rows. Default: the compiler knows only the related rows. */
+  /** The resources of the related rows, by relation. If absent, only the rows' types are known. */
   readonly targets?: object;
-  /** The fields that `sum` and `avg` accept. Default: all fields. */
+  /** The fields that rows contain only if `select` names them. */
   readonly onSelect?: string;
-  /** The fields with sums and averages. Default: all fields. */
+  /** The fields that `sum` and `avg` accept. Default: all fields. */
   readonly numeric?: string;
   /** True if the rows of the resource have ETags. */
   readonly etag: boolean;

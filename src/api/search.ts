@@ -21,6 +21,6 @@ export interface SearchResult<Row> {
   readonly items: Row[];
   /** The number of all rows that were found. */
   readonly total: number;
-  /** By row id and field name: parts of the field as HTML, in which `<em>` marks the words. */
+  /** Parts of matching fields as HTML, with `<em>` around the words, by row id and field name. */
   readonly highlights?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 }

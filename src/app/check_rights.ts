@@ -166,7 +166,7 @@ async function differenceOf(
 /** Makes a resource that requires `If-Match` accept a write of any version of the row. */
 const anyVersion = { ifMatch: "*" };
 
-/** Runs an operation. Returns null, or a reason if the result shows that the right is missing. */
+/** Runs an operation. Returns null if the user has the right, or else why the right is missing. */
 async function run(
   operation: string,
   { resource, id, create, update = {} }: CheckedRow,

@@ -118,9 +118,9 @@ export interface AppConfig {
   readonly queryTimeoutMs?: number | undefined;
   /** How changes are recorded for live streams, and how long recorded changes are kept. */
   readonly changes?: ChangesOptions | undefined;
-  /** How the service sends recorded changes of rows (the search outbox) to the search engine. */
+  /** The search engine of `GET /search`, such as `sqliteSearch()`. Default: no search. */
   readonly search?: SearchAdapter | undefined;
-  /** How the service sends the entries of the search outbox to the search engine. */
+  /** How the service sends recorded changes of rows (the search outbox) to the search engine. */
   readonly searchOutbox?: SearchOutboxOptions | undefined;
   /** The limits of open live streams. */
   readonly subscribe?: SubscribeOptions | undefined;
@@ -147,9 +147,9 @@ export interface AuthOptions {
    * The first one that recognizes the request's credential identifies the user.
    */
   readonly use?: readonly (Authenticator | AuthenticatorDefinition)[] | undefined;
-  /** Time in ms after which a session, API key or account is read again. Default: 5,000. */
+  /** Time in ms after which a cached session, API key or account is read again. Default: 5,000. */
   readonly recheckMs?: number | undefined;
-  /** The routes at `{basePath}/auth`: a Hono app, whose context has the `user`, or a `fetch`. */
+  /** The routes at `{basePath}/auth`: a Hono app with `user` in its context, or a `fetch`. */
   readonly routes?: Router | undefined;
   /** Example users for testing scopes at the start; policies have their own. Default: none. */
   readonly samples?: readonly User[] | undefined;

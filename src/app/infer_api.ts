@@ -100,7 +100,7 @@ export type InferredRow<Types extends ResourceTypes> =
   ? { [Name in keyof Row]: Row[Name] }
   : never;
 
-/** @internal True if `List`, e.g. `readable`, names typed columns or depends on the user. */
+/** @internal True if an option like `readable` lists typed columns or is a function of the user. */
 export type IsGiven<List> = List extends readonly (infer Column)[]
   ? unknown extends Column ? false : true
   : List extends { readonly by: unknown } | ((...given: never[]) => unknown) ? true

@@ -102,7 +102,7 @@ export function createCredentials(
     identify: (request: Request) => identifyFrom(0, request),
     /** Returns the user of a credential, and remembers when the user's open streams must end. */
     accept,
-    /** Returns when and how a user's credential ends or is renewed. Null if it never ends. */
+    /** Returns how a user's credential ends or is renewed. Null if it is valid forever. */
     of: (user: User) => ending.get(user) ?? null,
   };
 }

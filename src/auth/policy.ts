@@ -20,7 +20,7 @@ export interface Policy<U extends User = User, Of = AnyTable> {
 
 /** The options of {@link policy}. */
 export interface PolicyOptions<U extends User = User> {
-  /** Users that test the policy at start, one for each branch. Default: `[{ id: "sample" }]`. */
+  /** Users for the policy's test at start, one for each branch. Default: `[{ id: "sample" }]`. */
   readonly samples?: readonly U[] | undefined;
 }
 

@@ -85,7 +85,7 @@ export interface BillingEvent {
   readonly occurredAt: string;
   /** The provider's id of the customer. */
   readonly customerId?: string;
-  /** True if the customer belongs to another account, which this event does not change. */
+  /** True if another account owns the customer. The event then does not change that account. */
   readonly isCustomerOfOther?: true;
   /** The account that the event concerns. Absent if the event names no account. */
   readonly accountId?: string;

@@ -60,7 +60,7 @@ interface BillingOperationsOptions {
   readonly random: Random;
 }
 
-/** Operations of the provider: one that the provider lacks throws a 501, a failed one a 502. */
+/** Operations of the provider. An unsupported operation throws a 501, a failed one a 502. */
 export interface BillingOperations
   extends Pick<BillingProvider, "listSubscriptions" | "getSubscription" | "updateSubscription"> {
   /** Creates a page on which a customer pays. Throws a 422 for an unknown plan or price. */
@@ -171,10 +171,10 @@ function hashOf(parts: unknown): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
 }
 
-/** The values from which the code of a checkout (an HMAC) is computed. */
+/** The values that a checkout's code (an HMAC) protects against changes. */
 interface CodedCheckout {
   readonly accountId: string;
-  /** The prices in the form of {@link pricesText}. */
+  /** The prices as {@link pricesText} returns them: `id*quantity`, separated by spaces. */
   readonly prices: string;
   readonly mode: CheckoutMode;
 }
@@ -182,7 +182,7 @@ interface CodedCheckout {
 interface CheckoutCodesOptions {
   /** Name of the provider. A code for one provider is invalid for another. */
   readonly provider: string;
-  /** The first creates codes, and each verifies codes. If null, a stored random secret is used. */
+  /** The first secret creates codes, all verify them. If null, a stored random secret is used. */
   readonly secrets: readonly string[] | null;
   readonly store: KeyValue;
   readonly random: Random;

@@ -92,7 +92,7 @@ async function keep(
 ): Promise<void> {
   const { ok } = await credits.commit(reservation);
   if (ok) return;
-  // The reservation has expired while the handler ran. The credits are charged separately.
+  // The reservation has expired while the handler ran, so the credits are charged without it.
   const key = `outlived:${reservation.id}`;
   await credits.consume(account, amount, { reason, key, allowNegative: true });
 }

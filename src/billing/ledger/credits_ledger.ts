@@ -98,12 +98,12 @@ export interface CreditsLedger {
   history(account: string, page?: number | HistoryPage): Promise<readonly LedgerEntry[]>;
   /** Reserves credits until commit, release or expiry. A reused `key` returns the first result. */
   reserve(account: string, amount: number, options?: ReserveOptions): Promise<ReserveResult>;
-  /** Ends a reservation and charges `amount`. `ok` is false after a release or the expiry. */
+  /** Ends a reservation and charges `amount`. `ok` is false if it was released or has expired. */
   commit(
     reservation: Pick<Reservation, "account" | "id">,
     options?: CommitOptions,
   ): Promise<EndedReservation>;
-  /** Ends a reservation and returns its credits. `ok` is false after a commit or the expiry. */
+  /** Ends a reservation, returns its credits. `ok` is false if it was committed or has expired. */
   release(reservation: Pick<Reservation, "account" | "id">): Promise<EndedReservation>;
   /**
    * Reverses the grant with this key, e.g. after a refund. The balance may become negative. All

@@ -281,7 +281,7 @@ async function readGrant(store: KeyValue, key: string): Promise<FoundGrant | nul
   return value === undefined ? null : value as FoundGrant;
 }
 
-/** Binds a key to one grant, because events may report one payment for two accounts. */
+/** Binds a key to its first grant: a second event of a payment can name a different account. */
 async function bindGrantKey(store: KeyValue, key: string, grant: FoundGrant): Promise<void> {
   let found = await readGrant(store, key);
   if (found === null) {

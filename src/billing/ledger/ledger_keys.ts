@@ -2,7 +2,7 @@ import type { KeyValueKey, KeyValueKeyPart } from "../../kv/key_value.ts";
 import { hashPart, namePart } from "../../kv/key_encoding.ts";
 
 export const ledgerKeys = {
-  /** Balance and reservations. Each operation writes this key, so concurrent ones conflict. */
+  /** Balance and reservations. Each operation writes this key; concurrent operations conflict. */
   state: (account: string): KeyValueKey => ["credits", "state", partOf(account)],
   states: ["credits", "state"],
   entry: (account: string, seq: number): KeyValueKey => [

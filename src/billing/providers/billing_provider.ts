@@ -42,7 +42,7 @@ export interface ProviderCheckout {
   readonly customerEmail: string | undefined;
   /** The account that receives the credits of the purchase. */
   readonly accountId: string;
-  /** Metadata that names the account. Set it in each field that the provider copies to invoices. */
+  /** Names the account. Send this metadata in each field that the provider copies to invoices. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Idempotency key. Repetitions of one checkout have the same key. */
   readonly idempotencyKey: string;
@@ -50,7 +50,7 @@ export interface ProviderCheckout {
 
 /** The usage that a provider has to record for a subscription. */
 export interface UsageReport {
-  /** The provider's id of a subscription item, or of the subscription for some providers. */
+  /** The provider's id of a subscription item or, for some providers, of the subscription. */
   readonly subscriptionItemId: string;
   /** Number of units that were used. */
   readonly quantity: number;
@@ -88,7 +88,7 @@ export interface VendorPayment extends BillingPayment {
   readonly prices: readonly PaidPrice[];
   /** True if the event lacks some prices. {@link BillingProvider.findPrices} returns all prices. */
   readonly hasMorePrices?: boolean;
-  /** False if the payment grants no credits, as it is no purchase or not for a whole period. */
+  /** False if the payment grants no credits: it is no purchase, or pays for a part of a period. */
   readonly isForCredits: boolean;
   /** The amount after discounts, before a customer balance reduces it. Default: `amount`. */
   readonly netAmount?: number;
@@ -96,7 +96,7 @@ export interface VendorPayment extends BillingPayment {
   readonly boughtAt?: string;
   /** True for a subscription's first payment. Set only if the provider's events name no prices. */
   readonly isFirst?: boolean;
-  /** True if the subscription was changed. Set only if the provider's events name no prices. */
+  /** True if a change of the subscription caused the payment. Set only if events name no prices. */
   readonly isChange?: boolean;
   /** True if a payment for a change of plan was partly paid from a customer balance. */
   readonly isPaidByCredit?: boolean;
