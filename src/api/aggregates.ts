@@ -14,7 +14,7 @@ export interface AggregateOptions<
   Max extends FieldOf<R> = FieldOf<R>,
   Filter extends FilterInput = FilterInput,
 > {
-  /** The rows to aggregate. Default: all rows. */
+  /** The filter of the rows to aggregate. Default: all rows. */
   readonly filter?: FilterOf<R, Filter> | undefined;
   /** The fields by which rows are grouped. Default: all rows are one group. */
   readonly groupBy?: ListNotString<Key> | undefined;

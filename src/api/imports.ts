@@ -1,6 +1,6 @@
-/** How an import reads a file that another program has written. */
+/** Options for importing a file that another program has written. */
 export interface ImportFileOptions {
-  /** `,` `;` `|` `:` or `tab`. Default: the one in a first line such as `sep=;`, or a comma. */
+  /** `,` `;` `|` `:` or `tab`. Default: the delimiter in a first line like `sep=;`, or a comma. */
   readonly delimiter?: string | undefined;
   /** The unquoted CSV value that means NULL, in addition to the empty value. Default: none. */
   readonly null?: string | undefined;

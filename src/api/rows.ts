@@ -155,7 +155,7 @@ export type ApiOperation =
   | ("delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe")
   | ("export" | "import" | "history");
 
-/** @internal An operation that a resource can lack. Then its client lacks the methods, too. */
+/** @internal An operation that a resource can lack. Its client then lacks the methods, too. */
 export type AnyOperation = ApiOperation | "create" | "update";
 
 /** @internal `true` if the service offers an operation. */

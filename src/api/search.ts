@@ -5,7 +5,7 @@ import type { RequestOptions } from "./read_options.ts";
 export interface SearchInput<Filter = FilterInput> extends RequestOptions {
   /** The words to find. A row must contain every word. The last word also matches as a prefix. */
   readonly q: string;
-  /** The rows to search. Default: all rows. */
+  /** The filter of the rows to search. Default: all rows. */
   readonly filter?: Filter | undefined;
   /** The maximum number of rows in a page. Default: 20. */
   readonly limit?: number | undefined;

@@ -161,7 +161,7 @@ function hasText(values: readonly string[], search: string): boolean {
   return search === "" || values.some((value) => value.toLowerCase().includes(search));
 }
 
-/** Returns false for strings that a store cannot look up. */
+/** Returns false for strings that cannot be keys of a store. */
 function isPossibleId(id: string): boolean {
   return id.length <= 500 && id.isWellFormed() && !id.includes("\0");
 }

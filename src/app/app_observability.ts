@@ -48,7 +48,7 @@ export function observeRequests(
   return function observedFetch(request, info) {
     const beganAt = clock.elapsedMs();
     const method = metrics?.begin(request.method) ?? "";
-    // Looks up the route before the response, so that the request need not stay in memory.
+    // Finds the route before the response: a later search would keep the request in memory.
     const route = findRoute(request);
     const facts = observe === null && recorder === null
       ? null
@@ -65,7 +65,7 @@ export function observeRequests(
         const requestId = requestIdIn(response.headers) ?? facts.requestId;
         const rounded = Math.round(durationMs * 1_000) / 1_000;
         const observation = { ...facts, route, status, durationMs: rounded, requestId };
-        // Lines about the probes of load balancers would hide the lines about other requests.
+        // The log omits successful probes of load balancers, which would hide other requests.
         if (status < 400 && probes.has(facts.path)) return response;
         if (notes !== null) recorder?.end(notes, observation);
         // An observer must not throw, but if it does, the response is sent anyway.

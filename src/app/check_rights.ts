@@ -163,7 +163,7 @@ async function differenceOf(
   return isExpected ? `is denied, but expected (${denial})` : "is permitted, but not expected";
 }
 
-/** Makes a resource that requires `If-Match` accept a write of any version of the row. */
+/** Lets a write succeed for any version of the row if the resource requires `If-Match`. */
 const anyVersion = { ifMatch: "*" };
 
 /** Runs an operation. Returns null if the user has the right, or else why the right is missing. */

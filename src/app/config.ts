@@ -79,7 +79,7 @@ export interface AppConfig {
   readonly kv?: KeyValueOption | undefined;
   /** Protection against abuse: budgets, proof of work and CAPTCHAs. Default: none of them. */
   readonly abuseProtection?: AbuseProtectionOptions | undefined;
-  /** How requests are repeated safely with an `Idempotency-Key`. `false` ignores the header. */
+  /** Options for requests with an `Idempotency-Key` header. `false` ignores the header. */
   readonly idempotency?: false | IdempotencyOptions | undefined;
   /** Authentication: routes for logging in, and how the user of a request is identified. */
   readonly auth?: AuthOptions | undefined;
@@ -114,7 +114,7 @@ export interface AppConfig {
   readonly maxFields?: number | undefined;
   /** Maximum size of a response in bytes, except exports and streams. Default: 16 MiB. */
   readonly maxAnswerBytes?: number | undefined;
-  /** The timeout of one query of a read, in milliseconds. Default: 5,000. */
+  /** The timeout of each query in a read request, in milliseconds. Default: 5,000. */
   readonly queryTimeoutMs?: number | undefined;
   /** How changes are recorded for live streams, and how long recorded changes are kept. */
   readonly changes?: ChangesOptions | undefined;
@@ -151,7 +151,7 @@ export interface AuthOptions {
   readonly recheckMs?: number | undefined;
   /** The routes at `{basePath}/auth`: a Hono app with `user` in its context, or a `fetch`. */
   readonly routes?: Router | undefined;
-  /** Example users for testing scopes at the start; policies have their own. Default: none. */
+  /** Example users for the test of scopes that are no policies, at the start. Default: none. */
   readonly samples?: readonly User[] | undefined;
   /** Middleware that sets the user with `c.set("user", { id })`. Runs after the authenticators. */
   readonly middleware?: Middleware | undefined;

@@ -36,7 +36,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime) {
     observability: resolveObservability(read.observability),
     dashboard: resolveDashboard(read.adminUI, isProduction),
     web: resolveWeb(read.web, { basePath, isProduction }),
-    // Null if the maximum number of fields in a body depends on the resource.
+    // Null if the option is absent. Each resource then has its own maximum number of fields.
     maxFields: read.maxFields ?? null,
     reads: { maxAnswerBytes, queryTimeoutMs },
     abuse: resolveAbuseProtection(config.abuseProtection, isProduction, runtime),

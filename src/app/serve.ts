@@ -104,7 +104,7 @@ function superviseProcess(
   globalThis.addEventListener("unhandledrejection", observeRejection);
   globalThis.addEventListener("error", observeError);
   const stopWatching = () => {
-    // After a signal, a timer calls `release` later, so that a repeated signal changes nothing.
+    // After a signal, a timer calls `release` later, so that a second signal is still ignored.
     if (!isStopping) release();
     stopHangUp?.();
     globalThis.removeEventListener("unhandledrejection", observeRejection);

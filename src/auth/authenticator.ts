@@ -100,9 +100,9 @@ export function createCredentials(
 
   return {
     identify: (request: Request) => identifyFrom(0, request),
-    /** Returns the user of a credential, and remembers when the user's open streams must end. */
+    /** Returns the user of a credential. Remembers when the credential ends, for open streams. */
     accept,
-    /** Returns how a user's credential ends or is renewed. Null if it is valid forever. */
+    /** Returns when and how a credential ends or is renewed. Null if neither ever happens. */
     of: (user: User) => ending.get(user) ?? null,
   };
 }

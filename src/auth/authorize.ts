@@ -40,9 +40,9 @@ export function authorize(
   });
 }
 
-/** Called before the body is read. Throws 401 without a user, and 403 if no user has access. */
+/** Throws, before the body is read, 401 for an anonymous caller or 403 if nobody has access. */
 export function requireAccess(access: Access, user: User | null, policy: AccessPolicy): void {
-  // Does not call a public scope here, because the scope can return other rows later.
+  // Does not call a public scope: `authorize` calls it later, and its rows can differ by then.
   if (policy.public.has(access) || policy.publicScopes.has(access)) return;
   requireUser(access, user);
   if (!policy.scopes.has(access)) throw forbidden(access);
@@ -175,7 +175,7 @@ export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
 
-/** Creates the parser of users. Reports once if a user is anonymous because of an unusable id. */
+/** Creates the parser of users. Reports once if an unusable id makes a user anonymous. */
 export function createUserParser(observe: Observer): (value: unknown) => User | null {
   let isObserved = false;
   return (value) => {

@@ -12,7 +12,7 @@ export interface Policy<U extends User = User, Of = AnyTable> {
   (user: U): Rule<Of>;
   /** The name of the policy, for messages and the dashboard. */
   readonly policyName: string;
-  /** The users with which the policy is tried when the service starts. */
+  /** The example users with which the service tests the policy when the service starts. */
   readonly samples: readonly U[];
   /** True if {@link policy} was called with samples. */
   readonly hasSamples: boolean;

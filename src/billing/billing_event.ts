@@ -89,7 +89,7 @@ export interface BillingEvent {
   readonly isCustomerOfOther?: true;
   /** The account that the event concerns. Absent if the event names no account. */
   readonly accountId?: string;
-  /** The newest known state of the subscription, which can be newer than the event. */
+  /** The newest known state of the subscription. This state can be newer than the event. */
   readonly subscription?: BillingSubscription;
   /** The payment that succeeded or failed. */
   readonly payment?: BillingPayment;

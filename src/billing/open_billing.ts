@@ -42,7 +42,7 @@ import { Webhook, type WebhookCallbacks } from "./webhook/webhook.ts";
 export interface BillingOptions extends WebhookCallbacks {
   /** The payment provider: `stripe`, `lemonSqueezy`, `paddle`, `polar`, or a custom one. */
   readonly provider: BillingProvider;
-  /** The store of balances and events, such as a path or `:memory:`. The app can use it, too. */
+  /** The store of balances and events, such as a path or `:memory:`. The app can use this store. */
   readonly kv: KeyValueOption;
   /** The plans that users can buy. Prices without a plan grant no credits. */
   readonly plans?: readonly BillingPlan[] | undefined;

@@ -74,7 +74,7 @@ export function charged<Context extends CallContext, Input, Output>(
       await end(false);
       throw error;
     }
-    // The output has not been validated yet, so the charge waits for the end of the call.
+    // The output can still be invalid. Therefore the charge waits for the end of the call.
     if (context.onEnd === undefined) await end(true);
     else context.onEnd(end);
     return output;

@@ -249,7 +249,7 @@ export class KvLedger implements CreditsLedger {
       return {
         result,
         record: { value: posting.state },
-        // The entries come first, because after a lost response to the commit, the store is asked
+        // The entries come first. If the response to the commit is lost, the store is asked
         // for the first of these changes. If it exists, the commit has succeeded.
         relatedMutations: [...entries, ...expired, ...records],
       };

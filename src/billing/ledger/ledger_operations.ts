@@ -22,7 +22,7 @@ export interface EndedReservation extends LedgerResult {
 }
 
 export interface OperationRecord {
-  /** Identifies the operation and its amount. A reuse of the key must have the same fingerprint. */
+  /** Identifies the operation and its amount. Calls with one key must have one fingerprint. */
   readonly fingerprint: string;
   readonly entry: LedgerEntry;
   readonly reversed: number;
@@ -207,7 +207,7 @@ function recordOf(
   return { amount, balance, expiresAt, state };
 }
 
-/** Returns how an ended reservation ended. If its record is still `open`, it has just expired. */
+/** Returns how a reservation ended. If its record is still `open`, the reservation expired. */
 function endOf({ state }: ReservationRecord): ReservationState {
   return state === "open" ? "expired" : state;
 }

@@ -74,7 +74,7 @@ export interface WebhookDelivery {
 export interface PaidPrice {
   /** The ids of the price at the provider. At least one. */
   readonly ids: readonly string[];
-  /** The quantity as the provider reports it, perhaps invalid. */
+  /** The quantity as the provider reports it. It can be invalid, e.g. a fraction. */
   readonly quantity: number;
   /** Amount after discounts, but before customer credit. Default: the payment's `netAmount`. */
   readonly amount?: number;
@@ -104,7 +104,7 @@ export interface VendorPayment extends BillingPayment {
   readonly isOnlyForOneTime: boolean;
 }
 
-/** An event of a provider in the common form, before the service adds account and credits. */
+/** An event in the common form of all providers, before the service adds account and credits. */
 export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> {
   /** The type of the event. */
   readonly type: BillingEventType;
