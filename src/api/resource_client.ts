@@ -63,7 +63,7 @@ export interface ReadCalls<R extends ApiResource, Rule = never> {
       Pick<ListOptions<R, never, never, Filter>, "filter" | "withDeleted" | keyof RequestOptions>
     >,
   ): Promise<number>;
-  /** The procedures, by their names. */
+  /** The procedures of the resource as functions, by the names of the procedures. */
   readonly rpc: ProceduresOf<R["procedures"], OptionsWith<Rule, WriteRequestOptions>>;
 }
 

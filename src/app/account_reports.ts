@@ -95,7 +95,7 @@ function createReportsOfAccounts(own: ServiceAccounts, keys: ApiKeys | null): re
   ];
 }
 
-/** Names each member, so that no response contains the hash of a password. */
+/** Lists each member explicitly, so that no response contains the hash of a password. */
 function accountFacts({ id, email, name, roles, isDisabled, createdAt = undefined }: Account) {
   return { id, email, name, roles, isDisabled, createdAt: createdAt ?? null };
 }

@@ -75,7 +75,7 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   readonly hangUp?: (() => void) | undefined;
   /**
    * Runs the periodic work once: deletes old entries of the change log and idempotency records, and
-   * sends the search outbox. Call it by a cron job if the host stops idle processes.
+   * sends queued rows to the search engine. Call it by a cron job if the host stops idle processes.
    */
   upkeep(): Promise<void>;
   /**

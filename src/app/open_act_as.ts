@@ -183,7 +183,7 @@ function listed(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(", ");
 }
 
-/** Disables streams and search, which would show rows of other users. */
+/** Disables streams and search, because they do not read rows with the role of the user. */
 function withoutStreams(definition: CheckedDefinition): CheckedDefinition {
   const { options, options: { capabilities, search } } = definition;
   return {

@@ -41,8 +41,8 @@ export interface Authenticator {
   readonly name: string;
   /**
    * Identifies the sender of a request. Returns null if there is no credential of this kind, so
-   * that the next authenticator is called. Throws a `Problem` with 401 for an invalid one. Runs for
-   * each request, so it should cache results, and return a cached result without a promise.
+   * that the next authenticator is called. Throws a `Problem` with 401 for an invalid credential.
+   * Runs for each request, so it should cache results and return cached ones without a promise.
    */
   identify(request: Request): MaybePromise<Identification | null>;
   /** The routes at `{basePath}/auth`: a Hono app, or an object with a `fetch` function. */

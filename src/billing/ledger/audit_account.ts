@@ -23,7 +23,7 @@ export interface AccountAudit {
 export async function auditAccount(store: KeyValue, state: AccountState): Promise<AccountAudit> {
   const { account, balance } = state;
   const fold = new Fold();
-  // Stops after `state.seq` entries. Later operations add entries, but change no earlier entry.
+  // Reads the first `state.seq` entries only: an operation during the audit just adds entries.
   for await (const { value } of entriesBelow(store, ledgerKeys.entries(account))) {
     if (fold.entries === state.seq) break;
     // The cast is safe, because no other code writes below this prefix.
