@@ -40,7 +40,7 @@ export function authorize(
   });
 }
 
-/** Throws, before the body is read, 401 for an anonymous caller or 403 if nobody has access. */
+/** Throws, before the body is read, 401 for an anonymous caller or 403 if no caller has access. */
 export function requireAccess(access: Access, user: User | null, policy: AccessPolicy): void {
   // Does not call a public scope: `authorize` calls it later, and its rows can differ by then.
   if (policy.public.has(access) || policy.publicScopes.has(access)) return;
