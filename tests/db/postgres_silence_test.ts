@@ -104,6 +104,13 @@ Deno.test("statements one after the other set one timer, which ends without stat
   advance(3_000);
   advance(3_000);
   assertEquals(timers, 1);
+  watch.sends("SELECT 1");
+  watch.end();
+  assertEquals(timers, 2);
+  // A statement can still be sent to a connection that is lost.
+  watch.stop();
+  watch.sends("SELECT 1");
+  assertEquals(timers, 2);
 });
 
 Deno.test("a statement with a limit of its own is not ended by the limit of the session", () => {

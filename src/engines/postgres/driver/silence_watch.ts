@@ -11,7 +11,7 @@ const endsTransaction = /(?:^|;)(?:COMMIT|ROLLBACK)(?:;|$)/;
 export class SilenceWatch {
   readonly #clock: Clock;
   /** Half of the permitted silence, in milliseconds. Null if the server has no time limit. */
-  readonly #stepMs: number | null;
+  #stepMs: number | null;
   readonly #lost: () => void;
   /** The scope in which a statement has set another limit: the watch is off. Null if none. */
   #unlimited: "transaction" | "session" | null = null;
@@ -47,7 +47,9 @@ export class SilenceWatch {
     this.#isIdle = true;
   }
 
+  /** Ends the watch. A statement that is sent to the lost connection afterwards starts no timer. */
   stop(): void {
+    this.#stepMs = null;
     this.#cancel?.();
     this.#cancel = null;
   }
